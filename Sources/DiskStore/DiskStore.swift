@@ -24,10 +24,10 @@ package final class DiskStore: Sendable {
     /// cache, identified by its CACHEDIR.TAG or its index; its mode is preserved, and the files in it are accessible to
     /// their owner only.
     ///
-    /// An index that is damaged, of a newer version or of another program is moved aside with a warning and replaced by
-    /// an empty one. Body folders are not listed.
+    /// An index that is damaged, newer or of another program is moved aside with a warning and replaced by an empty one. Body folders are not
+    /// listed.
     ///
-    /// - Throws: ``StoreError/Code/foreign``, ``StoreError/Code/absent``, ``StoreError/Code/notWritable``, ``StoreError/Code/invalidCapacity``, ``StoreError/Code/full``,
+    /// - Throws: ``StoreError/Code/busy``, ``StoreError/Code/foreign``, ``StoreError/Code/absent``, ``StoreError/Code/notWritable``, ``StoreError/Code/invalidCapacity``, ``StoreError/Code/full``,
     ///   ``StoreError/Code/io``.
     package init(directory: String, configuration: StoreConfiguration = StoreConfiguration()) throws(StoreError) {
         if let capacity = configuration.capacity, capacity < StoreConfiguration.minimumCapacity {
@@ -59,20 +59,48 @@ package final class DiskStore: Sendable {
 
     /// Runs `body` on the open index; if the index turns out to be damaged, once more on an empty one.
     ///
-    /// After a wait in vain the index is opened anew by the next call: SQLite keeps a lock that the system did not take back, and would
-    /// wait for itself from then on.
-    func withIndex<Result: Sendable>(_ body: (Index) throws(StoreError) -> Result) throws(StoreError) -> Result {
-        try index.withLock { (index) throws(StoreError) in
-            try index.ensureOpen()
-            do throws(StoreError) {
-                return try body(index)
-            } catch  where error.code == .damaged {
-                try index.rebuild(because: error)
-                return try body(index)
-            } catch  where error.code == .busy {
-                index.openCatalogue = nil
-                throw error
+    /// While another process keeps the index from being changed, `body` is run again and again, as long as it has changed nothing. Other
+    /// threads use the index in between.
+    ///
+    /// - Parameter patience: The time to wait for other processes; `nil`: ``StoreConfiguration/busyTimeout``.
+    /// - Throws: ``StoreError/Code/busy`` after that time.
+    func withIndex<Result: Sendable>(
+        waitingFor patience: Duration? = nil, _ body: (Index) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        let patience = min(patience ?? .seconds(1 << 40), configuration.busyTimeout)
+        var wait = BusyWait()
+        while true {
+            let result = try index.withLock { (index) throws(StoreError) -> Result? in
+                index.beginCall()
+                do throws(StoreError) {
+                    try index.ensureOpen()
+                    index.beginCall()
+                    do throws(StoreError) {
+                        return try body(index)
+                    } catch  where error.code == .damaged {
+                        try index.rebuild(because: error)
+                        return try body(index)
+                    }
+                } catch  where error.code == .busy {
+                    if index.mayTryAgain(within: patience, since: wait.began) { return nil }
+                    throw StoreError(
+                        .busy, "another process keeps the index locked; it may be stopped", path: paths.index)
+                }
             }
+            if let result { return result }
+            wait.pause()
+        }
+    }
+
+    /// The pauses between attempts to change an index that another process is changing.
+    private struct BusyWait {
+        let began = ContinuousClock.now
+        private var next: UInt32 = 500
+
+        /// From 0.5 ms to 25 ms.
+        mutating func pause() {
+            usleep(next)
+            next = min(next * 2, 25_000)
         }
     }
 

@@ -28,6 +28,9 @@ public struct StoreConfiguration: Sendable {
     public var minimumFreeSpace: Int64 = 64 << 20
     /// The age at which idle partials are dropped first; default 7 days.
     public var partialLifetime: Duration = .seconds(7 * 24 * 3600)
+    /// The time to wait for another process that is changing the store; default 10 seconds. Then the change throws
+    /// `StoreError.Code.busy`, and further changes wait no longer until one succeeds. Look-ups and reads do not wait for writers.
+    public var busyTimeout: Duration = .seconds(10)
     /// True to open without writing anything: look-ups and reads work, everything that changes the store throws
     /// `StoreError.Code.notWritable`. For directories that cannot be written.
     public var isReadOnly = false

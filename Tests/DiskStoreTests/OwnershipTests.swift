@@ -114,6 +114,7 @@ import Testing
         chmod(path, 0o755)
         let store = try open()
         try store.put("k", [1])
+        #expect(try store.tryLock(EntryKey("k")) != nil)
         for name in ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm", "locks", "CACHEDIR.TAG"] {
             var status = stat()
             #expect(stat("\(path)/\(name)", &status) == 0)

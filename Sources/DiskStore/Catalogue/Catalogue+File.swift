@@ -6,8 +6,6 @@ extension Catalogue {
         (try connection.number("PRAGMA application_id"), try connection.number("PRAGMA user_version"))
     }
 
-    func hasTables() throws(StoreError) -> Bool { try connection.number("SELECT count(*) FROM sqlite_master") > 0 }
-
     /// Configures a connection that writes.
     func configure() throws(StoreError) {
         try connection.execute(
@@ -16,18 +14,11 @@ extension Catalogue {
             """)
     }
 
-    /// Applies settings that can be made in an empty file only. Before the log is begun, so that the file itself has
-    /// the marks.
-    func prepareFile() throws(StoreError) {
-        try connection.execute(
-            """
-            PRAGMA auto_vacuum = INCREMENTAL; PRAGMA application_id = \(Schema.applicationID); PRAGMA journal_mode = WAL;
-            """)
-    }
-
+    /// Makes the tables in an empty database.
     func createTables(firstNumber: Int64, hasUncountedFiles: Bool) throws(StoreError) {
         try connection.execute(
             """
+            PRAGMA auto_vacuum = INCREMENTAL;
             BEGIN IMMEDIATE;
             \(Schema.tables)
             INSERT INTO totals (

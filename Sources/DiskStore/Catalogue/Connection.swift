@@ -28,7 +28,6 @@ final class Connection {
         }
         self.path = path
         self.handle = handle
-        sqlite3_busy_timeout(handle, 10_000)
         // Closing must be cheap: a checkpoint takes two fsyncs. `Index.close` decides if one is worthwhile.
         cshim_sqlite3_no_checkpoint_on_close(handle)
         // A table with partial indexes makes SQLite look at the values that a plan is for: it would parse a statement anew for each
@@ -46,6 +45,18 @@ final class Connection {
         sqlite3_backup_finish(backup)
         try check(result, "cannot copy the index")
         return copy
+    }
+
+    /// The file that this database in memory would have, with a log (https://www.sqlite.org/fileformat.html section 1.3.3).
+    func serialized() throws(StoreError) -> [UInt8] {
+        var size: sqlite3_int64 = 0
+        guard let start = sqlite3_serialize(handle, "main", &size, 0) else {
+            throw StoreError(.io, "cannot make the index", path: path)
+        }
+        defer { sqlite3_free(start) }
+        var bytes = Array(UnsafeBufferPointer(start: start, count: Int(size)))
+        for place in 18...19 where bytes.count > place { bytes[place] = 2 }
+        return bytes
     }
 
     deinit {
@@ -95,7 +106,10 @@ final class Connection {
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
     var changes: Int { Int(sqlite3_changes(handle)) }
 
-    func setBusyTimeout(milliseconds: Int32) { sqlite3_busy_timeout(handle, milliseconds) }
+    /// The time that a statement waits, in milliseconds, for another process that has what it needs. 0 at first.
+    var busyTimeout: Int32 = 0 {
+        didSet { if busyTimeout != oldValue { sqlite3_busy_timeout(handle, busyTimeout) } }
+    }
 
     func check(_ result: Int32, _ action: String) throws(StoreError) {
         if result != SQLITE_OK && result != SQLITE_DONE && result != SQLITE_ROW {

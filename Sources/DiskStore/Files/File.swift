@@ -11,10 +11,19 @@ final class File: Sendable {
         self.path = path
     }
 
+    /// Opens a regular file.
+    ///
+    /// Opening never waits: other processes may have put a FIFO in place of a file of the store.
+    ///
+    /// - Throws: ``StoreError``; of ``StoreError/isOfOtherKind`` if a folder, FIFO, socket, device or symbolic link is at the path.
     convenience init(_ path: String, _ flags: Int32, mode: mode_t = 0) throws(StoreError) {
-        let descriptor = clinux_open(path, flags | O_NOFOLLOW, mode)
+        let descriptor = clinux_open(path, flags | O_NOFOLLOW | O_NONBLOCK, mode)
         if descriptor < 0 { throw .system("cannot open", path: path) }
         self.init(descriptor: descriptor, path: path)
+        guard let status else { throw .system("cannot open", path: path) }
+        if !status.isRegular {
+            throw .system("not a regular file", path: path, errno: status.isFolder ? EISDIR : ENXIO)
+        }
     }
 
     deinit {
@@ -128,6 +137,19 @@ struct FileStatus: Equatable {
         guard lstat(path, &status) == 0 else { return nil }
         self.init(status)
     }
+}
+
+extension StoreError {
+    /// True if a file could not be opened because something else is in its place: a folder, FIFO, socket, device or symbolic link.
+    var isOfOtherKind: Bool { errno.map { [EISDIR, ENXIO, ELOOP, ENODEV].contains($0) } ?? false }
+}
+
+/// Removes a name in the store's folders, whatever is there. A folder is removed if it is empty.
+///
+/// - Returns: True if nothing is at the path afterwards.
+@discardableResult
+func removeName(_ path: String) -> Bool {
+    unlink(path) == 0 || errno == ENOENT || (errno == EISDIR || errno == EPERM) && rmdir(path) == 0
 }
 
 /// Calls `body` with each name in a folder; a missing or unreadable folder has none.

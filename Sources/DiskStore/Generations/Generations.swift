@@ -51,16 +51,14 @@ final class Generations: Sendable {
     /// The shared table; nil if it neither exists nor can be created.
     private func opened() -> GenerationTable? {
         for _ in 0..<3 {
-            // A FIFO would block `open`.
-            if FileStatus(at: paths.generations)?.isRegular == true,
-                let file = try? File(paths.generations, isReadOnly ? O_RDONLY : O_RDWR)
+            if let file = try? File(paths.generations, isReadOnly ? O_RDONLY : O_RDWR),
+                GenerationTable.isTable(file) || isReadOnly
             {
-                if GenerationTable.isTable(file) || isReadOnly { return GenerationTable(file) }
-                // Truncated or of another program: it is replaced. Processes that map this one detect the replacement
-                // by a check.
-                if unlink(paths.generations) != 0, errno != ENOENT { return nil }
+                return GenerationTable(file)
             }
             if isReadOnly { return nil }
+            // Truncated, of another program, or not a file: it is replaced. Processes that map this one detect the replacement by a check.
+            guard removeName(paths.generations) else { return nil }
             // Complete before it gets its name. Of several processes the first one's file remains.
             guard (try? create()) != nil || FileStatus(at: paths.generations) != nil else { return nil }
         }

@@ -24,8 +24,8 @@ extension Index {
             previous: totals.capacity > 0 ? totals.capacity : nil, capacity: wanted, excess: excess)
         guard configuration.remembersCapacity else { return }
         do throws(StoreError) {
-            try change { (totals) throws(StoreError) in totals.capacity = wanted }
-        } catch  where error.code == .full || error.code == .busy {
+            _ = try changeUnlessBusy { (totals) throws(StoreError) in totals.capacity = wanted }
+        } catch  where error.code == .full {
             // Recorded by the next process with a configured capacity.
         }
     }

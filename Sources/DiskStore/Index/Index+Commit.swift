@@ -167,7 +167,7 @@ final class BodyPlacing {
         do throws(StoreError) {
             try move(path)
         } catch {
-            guard error.errno == ENOENT else { throw error }
+            guard error.errno == ENOENT || error.errno == ENOTDIR else { throw error }
             try Index.createFolder(folder)
             try move(path)
         }

@@ -63,7 +63,9 @@ extension Index {
         } catch {
             if error.errno == ENOENT { return true }
             // A file of another owner, or not a file: it has no readers among our processes either.
-            return error.errno != EMFILE && error.errno != ENFILE && !isHeld() && unlink(path) == 0
+            if error.errno == EMFILE || error.errno == ENFILE || isHeld() { return false }
+            // A folder with content is not a body, and stays: its number is not given out again.
+            return removeName(path) || FileStatus(at: path)?.isFolder == true
         }
     }
 }

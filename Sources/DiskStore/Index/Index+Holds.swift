@@ -1,5 +1,5 @@
-import CLinux
 import Glibc
+import Logging
 
 // Delivered bodies remain until the run that received them ends.
 //
@@ -10,8 +10,8 @@ import Glibc
 /// This process's run.
 struct Run {
     let id: Int64
-    /// The file that holds the lock.
-    let lock: File
+    /// The file that holds the lock; `nil` where locks are unavailable: other processes then take the run for one that has ended.
+    let lock: LockFile?
 }
 
 extension Index {
@@ -23,10 +23,10 @@ extension Index {
     func hold(
         _ id: Int64, allocated: Int64, isDoomed: Bool = false, _ totals: inout Totals
     ) throws(StoreError) {
-        let run = try ownRun()
+        let run = ownRun()
         let catalogue = try catalogue()
         if !isDoomed, try catalogue.holders(of: id).isEmpty { totals.held += allocated }
-        try catalogue.insertHold(id, run: run, allocated: allocated)
+        try catalogue.insertHold(id, run: run.id, allocated: allocated)
     }
 
     /// Holds the bodies of entries whose files are open under their shared locks, in one transaction.
@@ -45,17 +45,36 @@ extension Index {
         }
     }
 
-    private func ownRun() throws(StoreError) -> Int64 {
-        if let run { return run.id }
-        let lock = try File(paths.locks, O_RDWR | O_CREAT, mode: 0o600)
-        while true {
-            let id = Int64.random(in: 1..<LockByte.runs)
-            // On a file system without locks, live runs cannot be detected, and nothing is held.
-            guard clinux_lock_byte(lock.descriptor, LockByte.of(run: id)) != 1 else { continue }
-            run = Run(id: id, lock: lock)
-            return id
+    /// The number of runs that are tried to find one that no other process has.
+    private static let runAttempts = 16
+
+    private func ownRun() -> Run {
+        if let run { return run }
+        let made = lockedRun() ?? Run(id: Self.newRun(), lock: nil)
+        if made.lock == nil {
+            logger.warning(
+                "the lock file does not lock: other processes may evict delivered files while this runs",
+                metadata: ["path": "\(paths.locks)"])
         }
+        run = made
+        return made
     }
+
+    /// A run that no other process has; `nil` where locks are unavailable.
+    private func lockedRun() -> Run? {
+        guard let file = try? LockFile(paths.locks) else { return nil }
+        for _ in 0..<Self.runAttempts {
+            let id = Self.newRun()
+            switch file.lock(LockByte.of(run: id)) {
+            case .locked: return Run(id: id, lock: file)
+            case .busy: continue
+            case .unavailable: return nil
+            }
+        }
+        return nil
+    }
+
+    private static func newRun() -> Int64 { Int64.random(in: 1..<LockByte.runs) }
 
     func releaseOwnRun() throws(StoreError) {
         guard let run else { return }
@@ -70,8 +89,8 @@ extension Index {
 
     private func isAlive(_ id: Int64) -> Bool {
         if id == run?.id { return true }
-        guard let file = try? File(paths.locks, O_RDWR) else { return false }
-        return withExtendedLifetime(file) { clinux_is_byte_locked(file.descriptor, LockByte.of(run: id)) == 1 }
+        guard let locks = try? LockFile(paths.locks) else { return false }
+        return locks.isLocked(LockByte.of(run: id))
     }
 
     /// Releases the holds of runs that have ended without releasing them.

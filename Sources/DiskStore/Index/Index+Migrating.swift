@@ -26,9 +26,10 @@ extension Index {
     func scrubIfPending() throws(StoreError) {
         let catalogue = try catalogue()
         guard try catalogue.setting(.scrub) != nil else { return }
-        catalogue.connection.setBusyTimeout(milliseconds: 500)
-        defer { catalogue.connection.setBusyTimeout(milliseconds: 10_000) }
+        let former = catalogue.connection.busyTimeout
+        catalogue.connection.busyTimeout = 500
+        defer { catalogue.connection.busyTimeout = former }
         guard let isEmpty = try? catalogue.emptyLog(), isEmpty else { return }
-        try change { (_) throws(StoreError) in try catalogue.save(.scrub, nil) }
+        _ = try changeUnlessBusy { (_) throws(StoreError) in try catalogue.save(.scrub, nil) }
     }
 }

@@ -60,47 +60,112 @@ extension Index {
         let isThere = try checkOwnership()
         if !isThere && !configuration.createsDirectory { throw absent }
         do throws(StoreError) {
-            if try use(Connection(path: paths.index), create: false) { return try createMissingFolders() }
+            if hasFilesOnly, try use(Connection(path: paths.index), create: false) { return try createMissingFolders() }
         } catch  where error.code == .damaged || error.code == .io {
             // Handled below, under the lock.
         }
         try createDirectories()
-        // Only one process at a time creates or replaces an index.
-        let locks = try File(paths.locks, O_RDWR | O_CREAT, mode: 0o600)
-        defer { withExtendedLifetime(locks) {} }  // Otherwise it may be closed, and unlocked, after its last use.
-        if clinux_lock_byte_waiting(locks.descriptor, LockByte.index) != 0 {
-            logger.debug("the lock file does not lock", metadata: ["path": "\(paths.locks)"])
+        if isVacant {
+            try createIndex(hasUncountedFiles: false)
+            if try use(Connection(path: paths.index), create: false) { return }
         }
+        // Only one process at a time replaces or migrates an index.
+        let locks = try indexLock()
+        defer { withExtendedLifetime(locks) {} }  // Otherwise it may be closed, and unlocked, after its last use.
+        try clearLogPlaces()
         do throws(StoreError) {
             if try use(createdIndex(), create: true) { return }
-            throw StoreError(.damaged, "the index is of another program or of a newer version", path: paths.index)
-        } catch  where error.code == .damaged {
+            throw StoreError(.damaged, "the index is of another program or version", path: paths.index)
+        } catch  where error.code == .damaged || error.code == .io && !hasFilesOnly {
             openCatalogue = nil
             try moveAside(because: error)
-            if try !use(createdIndex(), create: true, hasUncountedFiles: true) {
+            if try !use(createdIndex(hasUncountedFiles: true), create: true) {
                 throw StoreError(.damaged, "the index could not be rebuilt", path: paths.index)
             }
         }
     }
 
-    /// A connection to the index file, which is created if missing: accessible to its owner only, whatever the folder's
-    /// mode, because it contains URLs and header fields. SQLite gives its log and shared memory the same mode.
-    private func createdIndex() throws(StoreError) -> Connection {
-        if FileStatus(at: paths.index)?.size ?? 0 == 0 {
-            // The log of a deleted index that another process still has open must not be read as this one's.
-            unlink(paths.log)
-            unlink(paths.sharedMemory)
-            _ = try File(paths.index, O_RDWR | O_CREAT, mode: 0o600)
+    /// The right to replace the index.
+    ///
+    /// - Throws: ``StoreError/Code/busy`` while another process has it: the caller waits without the store's lock.
+    private func indexLock() throws(StoreError) -> LockFile? {
+        do throws(StoreError) {
+            let file = try LockFile(paths.locks)
+            switch file.lock(LockByte.index) {
+            case .locked: return file
+            case .busy:
+                throw StoreError(.busy, "another process is repairing or migrating the index", path: paths.index)
+            case .unavailable: logger.debug("the lock file does not lock", metadata: ["path": "\(paths.locks)"])
+            }
+        } catch  where error.isOfOtherKind {
+            logger.debug("there is no lock file", metadata: ["error": "\(error)"])
+        }
+        return nil
+    }
+
+    /// True if nothing but files is in the places of the index and its log.
+    private var hasFilesOnly: Bool {
+        [paths.index, paths.log, paths.sharedMemory].allSatisfy { FileStatus(at: $0)?.isRegular != false }
+    }
+
+    /// Removes what is in the places of the log and is not a file. A folder with content is moved aside.
+    private func clearLogPlaces() throws(StoreError) {
+        for path in [paths.log, paths.sharedMemory] where FileStatus(at: path)?.isRegular == false {
+            if removeName(path) { continue }
+            let isMoved = Paths.asides.contains { clinux_rename_exclusive(path, paths.asideLog($0)) == 0 }
+            if !isMoved { throw .system("a folder is in the place of the index's log", path: path) }
+        }
+    }
+
+    /// True if there is no index, and no log of a deleted one, which would be read as the new one's.
+    private var isVacant: Bool {
+        [paths.index, paths.log, paths.sharedMemory].allSatisfy { FileStatus(at: $0) == nil }
+    }
+
+    /// A connection to the index file, which is created if missing. Under the lock: the log of a deleted index that another process still
+    /// has open is removed.
+    private func createdIndex(hasUncountedFiles: Bool = false) throws(StoreError) -> Connection {
+        // Looked for before the index: a log that appears later is that of an index that another process has just created.
+        let leftovers = [paths.log, paths.sharedMemory].filter { FileStatus(at: $0) != nil }
+        let status = FileStatus(at: paths.index)
+        if status == nil || status?.isRegular == true && status?.size == 0 {
+            for path in leftovers { removeName(path) }
+            if status != nil { removeName(paths.index) }
+            try createIndex(hasUncountedFiles: hasUncountedFiles)
+        }
+        guard hasFilesOnly else {
+            throw StoreError(.io, "something else is in the place of the index", path: paths.index)
         }
         return try Connection(path: paths.index)
     }
 
+    /// Makes an index with its tables, which gets its name when it is complete: a process that is stopped or killed meanwhile holds nobody
+    /// up. Of several processes the first one's remains.
+    ///
+    /// Accessible to its owner only, whatever the folder's mode, because it contains URLs and header fields. SQLite gives its log and
+    /// shared memory the same mode.
+    private func createIndex(hasUncountedFiles: Bool) throws(StoreError) {
+        let connection = try Connection(path: paths.index, uri: "file::memory:")
+        // Numbers start at a random value: bodies of a lost index may still exist.
+        let firstNumber = Int64.random(in: 0..<(1 << 30)) << 20
+        let holdsBodies = try holdsBodies()
+        try Catalogue(connection: connection).createTables(
+            firstNumber: firstNumber, hasUncountedFiles: hasUncountedFiles || holdsBodies)
+        let new = try SmallBodyFile(in: paths)
+        guard fchmod(new.file.descriptor, 0o600) == 0 else { throw .system("cannot set the mode", path: paths.index) }
+        try new.file.write(connection.serialized(), at: 0)
+        // A power failure must not leave a name without the marks.
+        if fsync(new.file.descriptor) != 0 { throw .system("cannot write", path: paths.index) }
+        do throws(StoreError) { try new.install(paths.index) } catch  where error.errno == EEXIST {}
+    }
+
     private var absent: StoreError { StoreError(.absent, "there is no cache", path: paths.root) }
 
-    /// Adopts the connection if the index is valid. Returns false if it is not, or if it is empty and must not be
-    /// initialised.
-    private func use(_ connection: Connection, create: Bool, hasUncountedFiles: Bool = false) throws(StoreError) -> Bool
-    {
+    /// Adopts the connection if the index is valid.
+    ///
+    /// - Parameter create: True under the lock, where an older version is migrated.
+    /// - Returns: False for an index of another program, or for one that is to be migrated under the lock.
+    private func use(_ connection: Connection, create: Bool) throws(StoreError) -> Bool {
         if connection.isReadOnly {
             let reason =
                 FileStatus.isReadOnly(at: paths.root) ? "the file system is read-only" : "the index may not be written"
@@ -108,18 +173,10 @@ extension Index {
         }
         let catalogue = Catalogue(connection: connection)
         let (application, version) = try catalogue.marks()
-        if (application == 0 || application == Schema.applicationID) && version == 0 {
-            guard create, try !catalogue.hasTables() else { return false }
-            try catalogue.prepareFile()
+        guard application == Schema.applicationID else { return false }
+        if version == Schema.version {
             try catalogue.configure()
-            // Numbers start at a random value: bodies of a lost index may still exist.
-            let firstNumber = Int64.random(in: 0..<(1 << 30)) << 20
-            let holdsBodies = try holdsBodies()
-            try catalogue.createTables(firstNumber: firstNumber, hasUncountedFiles: hasUncountedFiles || holdsBodies)
-        } else if application == Schema.applicationID && version == Schema.version {
-            try catalogue.configure()
-        } else if application == Schema.applicationID && SchemaMigration.versions.contains(version) {
-            // Only one process at a time, as for creation.
+        } else if SchemaMigration.versions.contains(version) {
             guard create else { return false }
             try catalogue.configure()
             try migrate(catalogue, from: version)
@@ -143,7 +200,7 @@ extension Index {
 
     /// A deletion during the run of a process may have left the index without the folders.
     private func createMissingFolders() throws(StoreError) {
-        for folder in [paths.bodies, paths.partials] where FileStatus(at: folder) == nil {
+        for folder in [paths.bodies, paths.partials] where FileStatus(at: folder)?.isFolder != true {
             try Self.createFolder(folder)
         }
     }
@@ -161,6 +218,10 @@ extension Index {
         if number == EEXIST {
             var status = stat()
             if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return }
+            // A FIFO, socket or device, or a link to nothing, has no content that could be lost.
+            if !withParents, FileStatus(at: path)?.isRegular != true, unlink(path) == 0, mkdir(path, 0o700) == 0 {
+                return
+            }
             throw StoreError(.notWritable, "not a folder", path: path, errno: ENOTDIR)
         }
         if number == ENOENT, withParents, let slash = path.lastIndex(of: "/"), slash != path.startIndex {
@@ -179,14 +240,13 @@ extension Index {
         let damaged = identity
         forget()
         do {
-            let locks = try File(paths.locks, O_RDWR | O_CREAT, mode: 0o600)
+            let locks = try indexLock()
             defer { withExtendedLifetime(locks) {} }
-            _ = clinux_lock_byte_waiting(locks.descriptor, LockByte.index)
             // Unless another process has done so already.
             if let status = FileStatus(at: paths.index), status.identity == damaged { try moveAside(because: error) }
             // The empty folder of the moved index must not be treated as a fresh directory, so the index is created
             // under the lock.
-            if try use(createdIndex(), create: true, hasUncountedFiles: true) { return }
+            if try use(createdIndex(hasUncountedFiles: true), create: true) { return }
         }
         throw StoreError(.damaged, "the index could not be rebuilt", path: paths.index)
     }
@@ -194,18 +254,19 @@ extension Index {
     /// Moves index and log aside without replacing earlier ones. If they would take a significant part of the capacity,
     /// or there are too many already, they are deleted.
     private func moveAside(because error: StoreError) throws(StoreError) {
-        unlink(paths.sharedMemory)
+        removeName(paths.sharedMemory)
         countAside()
         let size = (FileStatus(at: paths.index)?.allocated ?? 0) + (FileStatus(at: paths.log)?.allocated ?? 0)
         let free = Paths.asides.first { FileStatus(at: paths.aside($0)) == nil }
         guard let free, asideBytes + size <= budget.capacity / 16 else {
             warn(error, "the old one was deleted")
-            unlink(paths.log)
-            if unlink(paths.index) != 0, errno != ENOENT { throw .system("cannot delete the index", path: paths.index) }
+            for path in [paths.log, paths.index] where !removeName(path) {
+                throw .system("cannot delete the index", path: path)
+            }
             return
         }
         warn(error, "the old one is kept for a week as \(paths.aside(free))")
-        unlink(paths.asideLog(free))
+        removeName(paths.asideLog(free))
         rename(paths.log, paths.asideLog(free))
         if clinux_rename_exclusive(paths.index, paths.aside(free)) != 0 {
             let number = errno
@@ -226,10 +287,11 @@ extension Index {
 
     private func openForReading() throws(StoreError) {
         if try !checkOwnership(), !configuration.createsDirectory { throw absent }
-        guard FileStatus(at: paths.index) != nil else {
+        guard FileStatus(at: paths.index)?.isRegular == true else {
             throw StoreError(.notWritable, "there is no index, and none may be created", path: paths.index)
         }
         do throws(StoreError) {
+            guard hasFilesOnly else { throw StoreError(.io, "the index has no log", path: paths.index) }
             try useForReading(Connection(path: paths.index, readOnly: true))
         } catch {
             // Without the log's shared memory, and the permission to create it, SQLite reads only files declared
@@ -266,13 +328,17 @@ extension Index {
     /// read them.
     private static let logWorthCheckpoint: Int64 = 64
 
+    /// Access dates, and the end of a run, which others find out by themselves, are not worth a longer wait for another process.
+    private static let waitAtEnd = Duration.milliseconds(100)
+
     func close() {
         // A directory that was deleted meanwhile is not made again.
         if let openCatalogue, !configuration.isReadOnly, isInPlace(seenWithin: 0) {
+            allowWaits(Self.waitAtEnd, later: Self.waitAtEnd)
             try? flush()
             try? releaseOwnRun()
             if let log = FileStatus(at: paths.log), log.size > Self.logWorthCheckpoint * Budget.frame {
-                openCatalogue.connection.setBusyTimeout(milliseconds: 0)
+                openCatalogue.connection.busyTimeout = 0
                 _ = try? openCatalogue.emptyLog()
             }
         }

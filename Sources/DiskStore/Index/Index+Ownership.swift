@@ -13,7 +13,11 @@ extension Index {
     /// - Returns: True if there is a cache; otherwise it must be created.
     /// - Throws: ``StoreError/Code/foreign``.
     func checkOwnership() throws(StoreError) -> Bool {
-        if isMarked || isIndexOurs { return true }
+        if isMarked { return true }
+        if isIndexOurs {
+            if !configuration.isReadOnly { try? writeTag() }
+            return true
+        }
         var stranger: String?
         try forEachName(in: paths.root) { if !isOfVacantFolder($0), stranger == nil { stranger = $0 } }
         guard let stranger else { return false }
@@ -89,8 +93,9 @@ extension Index {
     /// Marks the folder as a cache: the first file that is created.
     func writeTag() throws(StoreError) {
         if let status = FileStatus(at: paths.tag) {
-            if status.size > 0 { return }
-            unlink(paths.tag)
+            if status.isRegular && status.size > 0 { return }
+            // With a folder that is not empty, the cache is known by its index.
+            guard removeName(paths.tag) else { return }
         }
         // Atomic if the file system supports it.
         let unnamed = clinux_open_unnamed(paths.root, 0o600)

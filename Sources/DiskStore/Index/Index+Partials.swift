@@ -81,10 +81,9 @@ extension Index {
             try forgetPartial(row.id)
             return nil
         }
-        let recordFile = try File(recordPath, O_RDWR)
-        guard let record = try PartialRecord(reading: recordFile), record.id == row.id, record.key == row.key else {
+        guard let (recordFile, record) = try record(of: row, at: recordPath) else {
             logger.warning("a partial's record is damaged; starting over", metadata: ["path": "\(recordPath)"])
-            unlink(recordPath)
+            removeName(recordPath)
             unlink(paths.data(row.id))
             try forgetPartial(row.id)
             return nil
@@ -96,7 +95,17 @@ extension Index {
             paths: paths, record: record, claim: claim, data: data, recordFile: recordFile, reserved: row.reserved)
     }
 
-    /// Opens a partial's data; deletes the row if there is none.
+    /// Opens a partial's record; `nil` if it is damaged, or not a file.
+    private func record(of row: PartialRow, at path: String) throws(StoreError) -> (File, PartialRecord)? {
+        let file: File
+        do throws(StoreError) { file = try File(path, O_RDWR) } catch  where error.isOfOtherKind { return nil }
+        guard let record = try PartialRecord(reading: file), record.id == row.id, record.key == row.key else {
+            return nil
+        }
+        return (file, record)
+    }
+
+    /// Opens a partial's data; deletes the row if there is none, or if something else is in its place.
     private func openData(_ row: PartialRow) throws(StoreError) -> File? {
         let path = paths.data(row.id)
         if FileStatus(at: path) == nil {
@@ -117,6 +126,10 @@ extension Index {
             // Killed when it was read-only already, before its commit.
             return try File(path, O_RDWR)
         } catch  where error.errno == ENOENT {
+            return nil
+        } catch  where error.isOfOtherKind {
+            logger.warning("a partial's data is not a file; starting over", metadata: ["path": "\(path)"])
+            _ = try deleteFiles(of: row)
             return nil
         }
     }
@@ -184,9 +197,10 @@ extension Index {
         }
         // Killed before its row, it is among the bodies; just committed, the row no longer exists.
         return try change { (totals) throws(StoreError) in
-            guard try catalogue().partial(row.id) != nil, FileStatus(at: paths.data(row.id)) == nil else { return 0 }
+            guard try catalogue().partial(row.id) != nil, !isFile(paths.data(row.id)) else { return 0 }
+            removeName(paths.data(row.id))
             if try !exists(row.id) { unlink(paths.body(row.id)) }
-            if let record = try recordPath(of: row.id) { unlink(record) }
+            if let record = try recordPath(of: row.id) { removeName(record) }
             let reserved = try catalogue().deletePartial(row.id)
             totals.partials -= reserved
             return reserved
@@ -200,8 +214,13 @@ extension Index {
     }
 
     private func deleteFiles(of row: PartialRow) throws(StoreError) -> Int64 {
-        if unlink(paths.record(row.id, claim: row.claim)) != 0, let other = try recordPath(of: row.id) { unlink(other) }
-        unlink(paths.data(row.id))
+        let record = paths.record(row.id, claim: row.claim)
+        if FileStatus(at: record) == nil || !removeName(record), let other = try recordPath(of: row.id) {
+            removeName(other)
+        }
+        removeName(paths.data(row.id))
         return try forgetPartial(row.id)
     }
+
+    private func isFile(_ path: String) -> Bool { FileStatus(at: path)?.isRegular == true }
 }

@@ -40,6 +40,14 @@ final class Index {
     var run: Run?
     /// Changes of resources that were recorded in the running transaction.
     var unsettled: [Generation] = []
+    /// True if the present call has changed the index: it cannot be tried again.
+    var hasChanged = false
+    /// The time that the present call's further transactions wait, in milliseconds.
+    var laterWait: Int32 = 0
+    /// When another process was first found changing the index; `nil` after a transaction that succeeded.
+    var busySince: ContinuousClock.Instant?
+    /// True after a wait in vain: another process may be stopped.
+    var isStalled = false
     /// A capacity announced by another process, until it is applied.
     var announcedCapacity: Int64?
     var capacityChange: CapacityChange?
@@ -77,6 +85,7 @@ final class Index {
             let result = try body(&totals)
             if totals != before { try catalogue.save(totals) }
             try catalogue.commit()
+            noteChange()
             settleGenerations()
             return result
         } catch {

@@ -10,6 +10,10 @@ struct PendingAccesses {
     private var dates: [Int64: (order: Int, date: Int64)] = [:]
     private var next = 0
     private var since: Int64 = 0
+    /// The number at which they are written next.
+    private var limit = Self.limit
+    /// The number at which they are dropped, when they cannot be written.
+    private static let most = 100_000
 
     var isEmpty: Bool { dates.isEmpty }
 
@@ -21,7 +25,14 @@ struct PendingAccesses {
 
     /// Also due if the clock was set back before the first of them.
     func isDue(at now: Int64) -> Bool {
-        dates.count >= Self.limit || !dates.isEmpty && !(since..<since + Self.longestWait).contains(now)
+        dates.count >= limit || !dates.isEmpty && !(since..<since + Self.longestWait).contains(now)
+    }
+
+    /// Notes that another process keeps them from being written: they are due again later.
+    mutating func postpone(at now: Int64) {
+        since = now
+        limit = dates.count + Self.limit
+        if dates.count >= Self.most { dates.removeAll() }
     }
 
     /// Returns the accesses in order, and clears them.
@@ -29,6 +40,7 @@ struct PendingAccesses {
         let all = dates.sorted { $0.value.order < $1.value.order }.map { (entry: $0.key, date: $0.value.date) }
         dates.removeAll(keepingCapacity: true)
         next = 0
+        limit = Self.limit
         return all
     }
 }
@@ -50,12 +62,13 @@ extension Index {
         }
     }
 
-    /// Writes the pending accesses. On failure they are dropped, because access dates are not worth an error, unless
-    /// the error indicates a damaged index.
+    /// Writes the pending accesses, unless another process is changing the index: then later. On failure they are dropped, because access
+    /// dates are not worth an error, unless the error indicates a damaged index.
     func flush() throws(StoreError) {
         if accesses.isEmpty || openCatalogue == nil { return }
         do throws(StoreError) {
-            try change { (totals) throws(StoreError) in try writeAccesses(&totals) }
+            let isWritten: Void? = try changeUnlessBusy { (totals) throws(StoreError) in try writeAccesses(&totals) }
+            if isWritten == nil { accesses.postpone(at: now) }
         } catch  where error.code != .damaged {
             logger.debug("access dates were not written", metadata: ["error": "\(error)"])
         }

@@ -46,7 +46,8 @@ extension Index {
     /// Performs several changes in one transaction if all of them fit without an eviction.
     ///
     /// - Returns: The results in order; `nil` if none of the changes was made, because one of them failed or they do not fit.
-    func performTogether(_ changes: [SharedChange]) -> [Result<Generation?, StoreError>]? {
+    /// - Throws: ``StoreError/Code/busy``: none of them was made.
+    func performTogether(_ changes: [SharedChange]) throws(StoreError) -> [Result<Generation?, StoreError>]? {
         let growth = changes.reduce(0) { $0 + $1.growth }
         var effects: [Result<SharedChange.Effects, StoreError>] = []
         do throws(StoreError) {
@@ -59,6 +60,7 @@ extension Index {
             guard fit else { return nil }
         } catch {
             for change in changes { change.undo() }
+            if error.code == .busy { throw error }
             return nil
         }
         let generations = finish(effects.map { (try? $0.get()) ?? SharedChange.Effects() })

@@ -4,22 +4,27 @@ import ConcurrencyPrimitives
 package final class ByteLock: Sendable {
     private let byte: Int64
     private let locks: KeyLocks
-    /// `nil` once it was released.
-    private let file: Locked<File?>
+    private let state: Locked<State>
 
-    init(byte: Int64, file: File, in locks: KeyLocks) {
+    private enum State {
+        /// Without a file where there is no usable lock file: it then excludes other callers in this process only.
+        case locked(File?)
+        case released
+    }
+
+    init(byte: Int64, file: File?, in locks: KeyLocks) {
         self.byte = byte
         self.locks = locks
-        self.file = Locked(file)
+        state = Locked(.locked(file))
     }
 
     deinit { release() }
 
     func release() {
-        let file = file.withLock { file in
-            defer { file = nil }
-            return file
+        let state = state.withLock { state in
+            defer { state = .released }
+            return state
         }
-        if let file { locks.unlock(byte, of: file) }
+        if case .locked(let file) = state { locks.unlock(byte, of: file) }
     }
 }

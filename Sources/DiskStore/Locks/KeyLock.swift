@@ -1,7 +1,10 @@
 /// The bytes of the lock file. They need not exist: a range can be locked beyond a file's end.
 enum LockByte {
-    /// Held while an index is created or replaced.
+    /// Held while an index is migrated or replaced.
     static let index: Int64 = 0
+
+    /// Never locked by a store: if it is locked, a stranger has locked the whole file, and locks say nothing.
+    static let unused: Int64 = 1
 
     /// Two keys may share a byte; one then waits for the other, which is harmless.
     static func of(_ key: EntryKey) -> Int64 {

@@ -8,7 +8,7 @@ import Glibc
 /// process or another, and not other callers of the same. Those are excluded by the list of bytes that are locked.
 final class KeyLocks: Sendable {
     private struct State {
-        var file: File?
+        var file: LockFile?
         var held: Set<Int64> = []
     }
 
@@ -18,26 +18,31 @@ final class KeyLocks: Sendable {
     ///
     /// - Returns: The lock, or `nil` while the byte is locked by others.
     func lock(_ byte: Int64, in path: String) throws(StoreError) -> ByteLock? {
-        let file = try state.withLock { (state) throws(StoreError) -> File? in
+        try state.withLock { (state) throws(StoreError) -> ByteLock? in
             if state.held.contains(byte) { return nil }
             // The directory may have been deleted: with its file, nobody else is excluded any more.
-            if state.file?.status?.links ?? 0 == 0 { state.file = try File(path, O_RDWR | O_CREAT, mode: 0o600) }
-            // A file system without locks must not prevent downloads.
-            guard let file = state.file, clinux_lock_byte(file.descriptor, byte) != 1 else { return nil }
+            if state.file?.file.status?.links ?? 0 == 0 { state.file = try Self.open(path) }
+            // Without locks, downloads run nevertheless.
+            if let file = state.file, case .busy = file.lock(byte) { return nil }
             state.held.insert(byte)
-            return file
+            return ByteLock(byte: byte, file: state.file?.file, in: self)
         }
-        return file.map { ByteLock(byte: byte, file: $0, in: self) }
     }
 
-    func unlock(_ byte: Int64, of file: File) {
+    /// The lock file; `nil` if something is in its place that cannot be removed.
+    private static func open(_ path: String) throws(StoreError) -> LockFile? {
+        do throws(StoreError) { return try LockFile(path) } catch  where error.isOfOtherKind { return nil }
+    }
+
+    func unlock(_ byte: Int64, of file: File?) {
         state.withLock { state in
             state.held.remove(byte)
+            guard let file else { return }
             if clinux_unlock_byte(file.descriptor, byte) == 0 || clinux_unlock_byte(file.descriptor, byte) == 0 {
                 return
             }
             // Others would wait for the byte as long as this process lives. It is free when the file is closed, with the last lock of it.
-            if state.file === file { state.file = nil }
+            if state.file?.file === file { state.file = nil }
         }
     }
 }

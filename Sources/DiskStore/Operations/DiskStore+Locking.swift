@@ -38,15 +38,17 @@ extension DiskStore {
         var wait = Duration.milliseconds(5)
         while true {
             if let lock = try tryLock(key) { return lock }
-            guard waits(try progress(of: key)) else { return nil }
+            guard waits(progress(of: key)) else { return nil }
             try await Task.sleep(for: wait)
             wait = min(wait * 3 / 2, .milliseconds(100))
         }
     }
 
-    /// The space that the key's partials occupy on disk, which grows during a download.
-    private func progress(of key: EntryKey) throws(StoreError) -> Int64 {
-        let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials(of: key) }
-        return rows.reduce(0) { $0 + (FileStatus(at: paths.data($1.id))?.allocated ?? 0) }
+    /// The space that the key's partials occupy on disk, which grows during a download; 0 while the index cannot be read.
+    private func progress(of key: EntryKey) -> Int64 {
+        let rows = try? withIndex(waitingFor: .zero) { (index) throws(StoreError) in
+            try index.catalogue().partials(of: key)
+        }
+        return (rows ?? []).reduce(0) { $0 + (FileStatus(at: paths.data($1.id))?.allocated ?? 0) }
     }
 }

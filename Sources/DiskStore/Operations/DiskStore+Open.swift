@@ -59,24 +59,36 @@ extension DiskStore {
         try withIndex { (index) throws(StoreError) in try index.replace(entry.boot, by: mark, of: entry.id) }
     }
 
-    /// The bodies that are held now, if the store holds bodies; `nil` for those that are gone. On a full disk they are delivered
-    /// without a hold.
+    /// The time that a stored body waits for its hold while another process changes the index.
+    private static let waitForHold = Duration.seconds(1)
+
+    /// The bodies that are held now, if the store holds bodies; `nil` for those that are gone. On a full disk, and while another process
+    /// keeps the index from being changed, they are delivered without a hold.
     private func held(_ bodies: [StoredBody?]) throws(StoreError) -> [StoredBody?] {
         let entries = bodies.compactMap { $0?.entry }
         if !configuration.holdsBodies || entries.isEmpty { return bodies }
         let held: Set<Int64>
         do throws(StoreError) {
-            held = try withIndex { (index) throws(StoreError) in try index.hold(entries) }
+            held = try withIndex(waitingFor: Self.waitForHold) { (index) throws(StoreError) in try index.hold(entries) }
         } catch  where error.code == .full || error.code == .notWritable {
+            return bodies
+        } catch  where error.code == .busy {
+            configuration.logger.info("stored files are delivered without a hold", metadata: ["reason": "\(error)"])
             return bodies
         }
         return bodies.map { $0.flatMap { held.contains($0.entry.id) ? $0 : nil } }
     }
 
-    /// Removes an entry whose body failed a check. Always returns nil.
+    /// Removes an entry whose body failed a check, unless another process keeps the index from being changed. Always returns nil.
     private func drop(_ entry: StoredEntry, because reason: String) throws(StoreError) -> StoredBody? {
+        let isRemoved: Bool
+        do throws(StoreError) {
+            isRemoved = configuration.isReadOnly ? false : try remove(entry)
+        } catch  where error.code == .busy {
+            return nil
+        }
         // It may have been evicted or replaced meanwhile, which is no damage.
-        if !configuration.isReadOnly, try remove(entry) {
+        if isRemoved {
             configuration.logger.warning(
                 "an entry was dropped: \(reason)", metadata: ["url": "\(entry.url)", "path": "\(paths.body(entry.id))"])
         }
@@ -102,8 +114,10 @@ extension DiskStore {
 
 extension Index {
     /// Replaces an entry's ``CheckMark``, unless another process has replaced it meanwhile.
+    ///
+    /// Left to the next use while another process changes the index.
     func replace(_ old: Int64, by mark: Int64, of id: Int64) throws(StoreError) {
-        try change { (_) throws(StoreError) in try catalogue().replace(old, by: mark, of: id) }
+        _ = try changeUnlessBusy { (_) throws(StoreError) in try catalogue().replace(old, by: mark, of: id) }
     }
 
     /// Sets an entry's ``CheckMark``.

@@ -59,10 +59,17 @@ extension DiskStore {
     /// Performs several changes in one transaction, or in as few as work: the first that needs an eviction, or fails, has its own.
     func perform(_ changes: [SharedChange]) -> [Result<Generation?, StoreError>] {
         guard changes.count > 1 else { return changes.map(perform) }
-        let results = try? withIndex { (index) throws(StoreError) in
-            changes.count > index.budget.evictionBatch ? nil : index.performTogether(changes)
+        do throws(StoreError) {
+            let results = try withIndex { (index) throws(StoreError) in
+                changes.count > index.budget.evictionBatch ? nil : try index.performTogether(changes)
+            }
+            if let results { return results }
+        } catch  where error.code == .busy {
+            // One wait for all of them.
+            return changes.map { _ in .failure(error) }
+        } catch {
+            // Each by itself tells its own failure.
         }
-        if let results { return results }
         let half = changes.count / 2
         return perform(Array(changes[..<half])) + perform(Array(changes[half...]))
     }

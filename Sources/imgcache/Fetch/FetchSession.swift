@@ -44,10 +44,12 @@ struct FetchSession: Sendable {
         do {
             // Downloads would leave the requests for lengths no room until the last of them has begun.
             cache = try options.openCache(parallel: batch.parallel, further: SizeProbe.width, holdingFiles: holds)
-        } catch let error as ImageCacheError where [.store(.notWritable), .store(.full)].contains(error.code) {
+        } catch let error as ImageCacheError
+            where [.store(.notWritable), .store(.full), .store(.busy)].contains(error.code)
+        {
             // Stored files can be delivered nevertheless.
             let mayRead = holds || template.policy == .returnCacheDataDontLoad
-            if error.code == .store(.notWritable), mayRead,
+            if error.code != .store(.full), mayRead,
                 let readable = try? options.openCache(parallel: batch.parallel, readOnly: true)
             {
                 cache = readable
@@ -160,7 +162,7 @@ struct FetchSession: Sendable {
             let file: CachedFile?
             do {
                 file = try await load(request, from: cache, into: &result, id: id, display)
-            } catch let error as ImageCacheError where fallback != nil && Self.isOutOfSpace(error) {
+            } catch let error as ImageCacheError where fallback != nil && Self.isOfStoreAlone(error) {
                 // Bytes written to standard output cannot be taken back.
                 if streams(request), result.kept > 0 { throw error }
                 if !isQuiet { Output.warning("not cached: \(error)") }
@@ -185,12 +187,10 @@ struct FetchSession: Sendable {
         return begun
     }
 
-    /// Returns true if the store has no space for a body, as opposed to the output or a limit of the request.
-    private static func isOutOfSpace(_ error: ImageCacheError) -> Bool {
-        guard [.store(.tooLarge), .store(.full)].contains(error.code), let cause = error.cause as? StoreError else {
-            return false
-        }
-        return [.tooLarge, .held, .full].contains(cause.code)
+    /// Returns true if the store has no space for a body, or cannot be changed now, as opposed to the output or a limit of the request.
+    private static func isOfStoreAlone(_ error: ImageCacheError) -> Bool {
+        guard error.code.storeReason != nil, let cause = error.cause as? StoreError else { return false }
+        return [.tooLarge, .held, .full, .busy].contains(cause.code)
     }
 
     /// Loads the file; with ``streams`` it is written to standard output while it arrives.

@@ -2,6 +2,7 @@ import ArgumentParser
 import ImageCache
 import Logging
 import ProcessLimits
+import Units
 
 /// The options of all commands that fetch URLs.
 struct FetchingOptions: ParsableArguments {
@@ -60,6 +61,7 @@ struct FetchingOptions: ParsableArguments {
         var configuration = DownloadCache.Configuration(
             parallel: parallel, further: further, rules: rules, isQuiet: messages.quiet)
         configuration.store.capacity = directory == nil ? store.requestedCapacity : 1 << 60
+        configuration.store.busyTimeout = request.storeTimeout
         configuration.decoderIsolation = isolation
         configuration.store.isReadOnly = readOnly
         configuration.store.holdsBodies = holdingFiles && !readOnly
@@ -67,6 +69,14 @@ struct FetchingOptions: ParsableArguments {
         let cache = try DownloadCache(directory: directory ?? store.directory, configuration: configuration)
         if directory == nil { try cache.keepWithinSmallerCapacity(quietly: messages.quiet) }
         return cache
+    }
+}
+
+extension RequestOptions {
+    /// The time to wait for another process that is changing the store: that for a connection, if it is shorter than the store's own.
+    var storeTimeout: Duration {
+        let times = [connectTimeout?.duration, maxTime?.duration].compactMap { $0 }
+        return times.reduce(StoreConfiguration().busyTimeout, min)
     }
 }
 

@@ -30,6 +30,7 @@ struct RemoteOptions: ParsableArguments {
         var configuration = DownloadCache.Configuration(
             parallel: parallel, further: further, rules: rules, isQuiet: messages.quiet)
         configuration.store.capacity = store.requestedCapacity
+        configuration.store.busyTimeout = request.storeTimeout
         let cache = try DownloadCache(directory: store.directory, configuration: configuration)
         try cache.keepWithinSmallerCapacity(quietly: messages.quiet)
         return cache

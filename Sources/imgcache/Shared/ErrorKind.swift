@@ -45,6 +45,7 @@ enum ErrorKind {
         case .exists: "exists"
         case .foreign: "foreign"
         case .absent: "absent"
+        case .busy: "busy"
         case .io: "io"
         }
     }

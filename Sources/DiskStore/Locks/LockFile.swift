@@ -1,0 +1,44 @@
+import CLinux
+import Glibc
+
+/// The open lock file of a directory.
+///
+/// Locks save work and guard nothing. No call waits, and a lock file that cannot be used holds nobody up.
+struct LockFile {
+    /// The result of an attempt to lock a byte.
+    enum Attempt {
+        case locked
+        /// Another store has locked the byte.
+        case busy
+        /// The file system has no locks, or a stranger has locked the whole file.
+        case unavailable
+    }
+
+    let file: File
+
+    /// Opens the lock file, which is created if it does not exist. Anything else that is in its place is removed.
+    init(_ path: String) throws(StoreError) {
+        do throws(StoreError) {
+            file = try Self.open(path)
+        } catch  where error.isOfOtherKind || error.errno == EACCES {
+            guard removeName(path) else { throw error }
+            file = try Self.open(path)
+        }
+    }
+
+    private static func open(_ path: String) throws(StoreError) -> File {
+        try File(path, O_RDWR | O_CREAT, mode: 0o600)
+    }
+
+    /// Tries to lock a byte.
+    func lock(_ byte: Int64) -> Attempt {
+        switch clinux_lock_byte(file.descriptor, byte) {
+        case 0: .locked
+        case 1: clinux_is_byte_locked(file.descriptor, LockByte.unused) == 1 ? .unavailable : .busy
+        default: .unavailable
+        }
+    }
+
+    /// True if another open file has the byte locked.
+    func isLocked(_ byte: Int64) -> Bool { clinux_is_byte_locked(file.descriptor, byte) == 1 }
+}
