@@ -24,10 +24,10 @@ package final class DiskStore: Sendable {
     /// cache, identified by its CACHEDIR.TAG or its index; its mode is preserved, and the files in it are accessible to
     /// their owner only.
     ///
-    /// An index that is damaged, newer or of another program is moved aside with a warning and replaced by an empty one. Body folders are not
+    /// An index that is damaged or of another program is moved aside with a warning and replaced by an empty one. Body folders are not
     /// listed.
     ///
-    /// - Throws: ``StoreError/Code/busy``, ``StoreError/Code/foreign``, ``StoreError/Code/absent``, ``StoreError/Code/notWritable``, ``StoreError/Code/invalidCapacity``, ``StoreError/Code/full``,
+    /// - Throws: ``StoreError/Code/newer``, ``StoreError/Code/busy``, ``StoreError/Code/foreign``, ``StoreError/Code/absent``, ``StoreError/Code/notWritable``, ``StoreError/Code/invalidCapacity``, ``StoreError/Code/full``,
     ///   ``StoreError/Code/io``.
     package init(directory: String, configuration: StoreConfiguration = StoreConfiguration()) throws(StoreError) {
         if let capacity = configuration.capacity, capacity < StoreConfiguration.minimumCapacity {

@@ -31,6 +31,8 @@ public struct StoreConfiguration: Sendable {
     /// The time to wait for another process that is changing the store; default 10 seconds. Then the change throws
     /// `StoreError.Code.busy`, and further changes wait no longer until one succeeds. Look-ups and reads do not wait for writers.
     public var busyTimeout: Duration = .seconds(10)
+    /// True to replace an index that a newer version made by an empty one; default false: opening throws `StoreError.Code.newer`.
+    public var discardsNewer = false
     /// True to open without writing anything: look-ups and reads work, everything that changes the store throws
     /// `StoreError.Code.notWritable`. For directories that cannot be written.
     public var isReadOnly = false

@@ -6,7 +6,7 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Kind: String {
             case full, held, tooLarge, notWritable, damaged, busy, incomplete, altered, wrongLength, taken, exists
-            case invalidCapacity, foreign, absent, closed, outdated, io
+            case invalidCapacity, foreign, newer, absent, closed, outdated, io
         }
 
         private let kind: Kind
@@ -39,6 +39,8 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
         package static let invalidCapacity = Code(.invalidCapacity)
         /// The folder is not empty and not a cache of imgcache; nothing in it was changed.
         package static let foreign = Code(.foreign)
+        /// The index was made by a newer version; nothing was changed.
+        package static let newer = Code(.newer)
         /// There is no cache, and ``StoreConfiguration/createsDirectory`` forbids creating one.
         package static let absent = Code(.absent)
         /// The store was closed.

@@ -14,6 +14,7 @@ extension ImageCacheError {
             case .exists: .exists
             case .foreign: .foreign
             case .absent: .absent
+            case .newer: .newer
             case .busy: .busy
             default: .io
             }

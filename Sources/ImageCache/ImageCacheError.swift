@@ -65,6 +65,8 @@ public struct ImageCacheError: Error, Sendable {
         case foreign
         /// There is no cache in the directory, and none was to be created.
         case absent
+        /// The cache was made by a newer version; nothing in it was changed.
+        case newer
         /// Another process, which may be stopped, has kept the index from being changed for `StoreConfiguration.busyTimeout`.
         case busy
         /// Any other failure of the file system or the index.

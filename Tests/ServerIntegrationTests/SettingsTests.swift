@@ -1,4 +1,5 @@
 import Foundation
+import ImageCache
 import TestSupport
 import Testing
 
@@ -107,6 +108,30 @@ import Testing
             "--origin", "http://a", "--listen", "127.0.0.1:0", "--admin", "off", "--cache-dir", "/dev/null/c")
         #expect(folder.ending == .exited(1), "\(folder)")
         #expect(folder.errorOutput.contains("cache-dir \"/dev/null/c\""), "\(folder)")
+    }
+
+    @Test
+    func `a store that a newer version made ends the service with exit code 6 and its path, unless it may be emptied`()
+        async throws
+    {
+        let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 100))
+        let directory = try TestDirectory()
+        let path = directory.path("cache")
+        await (try DownloadCache(directory: path)).close()
+        // The version in the header (https://www.sqlite.org/fileformat.html section 1.3).
+        let index = try FileHandle(forUpdating: URL(filePath: path + "/index.sqlite"))
+        try index.seek(toOffset: 60)
+        try index.write(contentsOf: Data([0, 0, 0, 99]))
+        try index.close()
+        let outcome = try await run(
+            "--origin", origin.url(""), "--listen", "127.0.0.1:0", "--admin", "off", "--cache-dir", path)
+        #expect(outcome.ending == .exited(6), "\(outcome)")
+        #expect(outcome.errorOutput.contains("\(path): made by a newer imgcache"), "\(outcome)")
+        #expect(outcome.errorOutput.contains("--discard-newer"), "\(outcome)")
+        #expect(!DiskUsage.files(at: path).contains { $0.contains("aside") })
+        let server = try await ServerProcess(
+            origin: origin.url(""), "--cache-dir", path, "--discard-newer", directory: directory)
+        #expect(try Client(server.port).get("/a")?.status == 200)
     }
 
     @Test func `the help names every setting`() async throws {

@@ -165,6 +165,7 @@ extension Index {
     ///
     /// - Parameter create: True under the lock, where an older version is migrated.
     /// - Returns: False for an index of another program, or for one that is to be migrated under the lock.
+    /// - Throws: ``StoreError/Code/newer``.
     private func use(_ connection: Connection, create: Bool) throws(StoreError) -> Bool {
         if connection.isReadOnly {
             let reason =
@@ -180,6 +181,8 @@ extension Index {
             guard create else { return false }
             try catalogue.configure()
             try migrate(catalogue, from: version)
+        } else if version > Schema.version, !configuration.discardsNewer {
+            throw newer(version)
         } else {
             return false
         }
@@ -188,6 +191,13 @@ extension Index {
         _ = try readTotals()
         try scrubIfPending()
         return true
+    }
+
+    private func newer(_ version: Int64) -> StoreError {
+        StoreError(
+            .newer,
+            "\(paths.root): made by a newer imgcache (format \(version), this one knows \(Schema.version)); update this one, or use "
+                + "another directory", path: paths.root)
     }
 
     /// True if there are files that a new index would not count.
@@ -293,7 +303,7 @@ extension Index {
         do throws(StoreError) {
             guard hasFilesOnly else { throw StoreError(.io, "the index has no log", path: paths.index) }
             try useForReading(Connection(path: paths.index, readOnly: true))
-        } catch {
+        } catch  where error.code != .newer {
             // Without the log's shared memory, and the permission to create it, SQLite reads only files declared
             // immutable.
             openCatalogue = nil
@@ -312,6 +322,7 @@ extension Index {
 
     private func useForReading(_ connection: Connection) throws(StoreError) {
         let (application, version) = try Catalogue(connection: connection).marks()
+        if application == Schema.applicationID, version > Schema.version { throw newer(version) }
         guard application == Schema.applicationID, Schema.readableVersions.contains(version) else {
             throw StoreError(.damaged, "the index is of another program or version", path: paths.index)
         }

@@ -94,6 +94,7 @@ extension ServerConfiguration {
         cache.rules.signatures.schemes += signatureParameters.map { .init(parameter: $0) }
         cache.rules.keys = try keyRules()
         cache.store.capacity = capacity
+        cache.store.discardsNewer = discardsNewer
         cache.maxVariants = maxVariants
         cache.maxDecodesPerClient = decodesPerClient
         // Each origin has a limit of its own; requests limit all of them.

@@ -23,6 +23,7 @@ struct ServerConfiguration: Sendable {
     var cacheDirectory = DownloadCache.defaultDirectory
     /// The capacity in bytes; nil: the store's own default.
     var capacity: Int64?
+    var discardsNewer = false
     var memoryCapacity: Int64 = 100 << 20
     /// The number of variants (`Vary`) of one URL.
     var maxVariants = 64

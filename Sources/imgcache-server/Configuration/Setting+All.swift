@@ -53,6 +53,9 @@ extension Setting {
             "capacity", \.capacity, atLeast: StoreConfiguration.minimumCapacity,
             "The capacity of the store on disk (default: the remembered one, else 20GiB, at most half of the free space)."
         ),
+        flag(
+            "discard-newer", \.discardsNewer,
+            "Replace a store that a newer version made by an empty one. Otherwise the service ends with exit code 6."),
         bytes(
             "memory-capacity", \.memoryCapacity, atLeast: 0,
             "The memory for images and small files; a quarter of it, at most 32 MiB, for files."),

@@ -8,6 +8,8 @@ struct SettingError: Error, CustomStringConvertible, Sendable, Hashable {
     var problem: String
     /// True if the cause may be temporary: an address in use, a full disk.
     var isTransient: Bool
+    /// True if a newer version made the store.
+    var isOfNewerStore = false
 
     init(setting: String, value: String?, problem: String, source: String? = nil, isTransient: Bool = false) {
         self.setting = setting

@@ -175,9 +175,14 @@ struct ServerParts: Sendable {
         do {
             cache = try DownloadCache(directory: configuration.cacheDirectory, configuration: cacheConfiguration)
         } catch {
-            throw SettingError(
+            var failure = SettingError(
                 setting: "cache-dir", value: configuration.cacheDirectory, problem: "cannot be used: \(error.message)",
                 isTransient: true)
+            if error.code == .store(.newer) {
+                failure.isOfNewerStore = true
+                failure.problem += ", or empty it with --discard-newer"
+            }
+            throw failure
         }
         cache.startDecoderIsolation()
         factory.activate(configuration)

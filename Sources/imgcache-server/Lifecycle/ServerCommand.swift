@@ -10,7 +10,7 @@ import UnixSignals
 /// The program `imgcache-server`: reads its settings, and serves until shutdown.
 ///
 /// Exit codes: 0 after a shutdown; 1 after a failure, including temporary ones: an address in use, an unusable store; 2
-/// for an invalid setting, which requires a correction.
+/// for an invalid setting, which requires a correction; 6 for a store that a newer version made.
 enum ServerCommand {
     static let version = "0.1.0"
 
@@ -43,6 +43,7 @@ enum ServerCommand {
                 configuration, SystemdNotifier(socket: environment["NOTIFY_SOCKET"]), isolation, rereading: read)
         } catch {
             say("imgcache-server: \(error)\n")
+            if error.isOfNewerStore { return 6 }
             return error.isTransient ? 1 : 2
         }
     }

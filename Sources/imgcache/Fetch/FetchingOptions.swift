@@ -61,12 +61,13 @@ struct FetchingOptions: ParsableArguments {
         var configuration = DownloadCache.Configuration(
             parallel: parallel, further: further, rules: rules, isQuiet: messages.quiet)
         configuration.store.capacity = directory == nil ? store.requestedCapacity : 1 << 60
+        configuration.store.discardsNewer = store.discardsNewer
         configuration.store.busyTimeout = request.storeTimeout
         configuration.decoderIsolation = isolation
         configuration.store.isReadOnly = readOnly
         configuration.store.holdsBodies = holdingFiles && !readOnly
         if directory == nil, !readOnly { configuration.remote = remote.configuration(quietly: messages.quiet) }
-        let cache = try DownloadCache(directory: directory ?? store.directory, configuration: configuration)
+        let cache = try DownloadCache.opened(in: directory ?? store.directory, configuration)
         if directory == nil { try cache.keepWithinSmallerCapacity(quietly: messages.quiet) }
         return cache
     }

@@ -30,8 +30,9 @@ struct RemoteOptions: ParsableArguments {
         var configuration = DownloadCache.Configuration(
             parallel: parallel, further: further, rules: rules, isQuiet: messages.quiet)
         configuration.store.capacity = store.requestedCapacity
+        configuration.store.discardsNewer = store.discardsNewer
         configuration.store.busyTimeout = request.storeTimeout
-        let cache = try DownloadCache(directory: store.directory, configuration: configuration)
+        let cache = try DownloadCache.opened(in: store.directory, configuration)
         try cache.keepWithinSmallerCapacity(quietly: messages.quiet)
         return cache
     }

@@ -17,7 +17,7 @@ enum ErrorKind {
         }
     }
 
-    private static func word(for error: ImageCacheError) -> String {
+    static func word(for error: ImageCacheError) -> String {
         // From the output, not the store.
         if let cause = error.cause as? StoreError, cause.code == .held { return "held" }
         if let transfer = (error.cause as? TransferError)?.code {
@@ -45,6 +45,7 @@ enum ErrorKind {
         case .exists: "exists"
         case .foreign: "foreign"
         case .absent: "absent"
+        case .newer: "newer"
         case .busy: "busy"
         case .io: "io"
         }

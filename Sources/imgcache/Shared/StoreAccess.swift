@@ -2,30 +2,40 @@ import ArgumentParser
 import ImageCache
 import Units
 
-extension StoreOptions {
-    /// `--cache-dir`, `$IMGCACHE_DIR`, `$XDG_CACHE_HOME/imgcache` or `~/.cache/imgcache`.
-    var directory: String { cacheDir ?? DownloadCache.defaultDirectory }
-
+extension StoreSelecting {
     fileprivate func openCache(
         for use: StoreAccess, sharing remote: RemoteStoreConfiguration? = nil
     ) throws -> DownloadCache {
         var configuration = DownloadCache.Configuration.command
         configuration.store.capacity = requestedCapacity
+        configuration.store.discardsNewer = discardsNewer
         configuration.remote = remote
         configuration.store.remembersCapacity = use != .readOnly
         configuration.store.createsDirectory = use == .createIfNeeded
         configuration.rules.keys = try KeyRules(directory: directory)
-        do throws(ImageCacheError) {
-            let cache = try DownloadCache(directory: directory, configuration: configuration)
+        do {
+            let cache = try DownloadCache.opened(in: directory, configuration)
             if use == .modifyExisting { try cache.keepWithinSmallerCapacity(quietly: false) }
             return cache
-        } catch {
-            guard error.code == .store(.notWritable), use == .readOnly else { throw error }
+        } catch let error as ImageCacheError {
+            guard [.store(.notWritable), .store(.busy)].contains(error.code), use == .readOnly else { throw error }
             configuration.store.isReadOnly = true
             guard let cache = try? DownloadCache(directory: directory, configuration: configuration) else {
                 throw error
             }
             return cache
+        }
+    }
+}
+
+extension DownloadCache {
+    /// Opens a cache; the error for one that a newer version made says how to go on.
+    static func opened(in directory: String, _ configuration: Configuration) throws -> DownloadCache {
+        do {
+            return try DownloadCache(directory: directory, configuration: configuration)
+        } catch {
+            guard error.code == .store(.newer) else { throw error }
+            throw Failure(.store, "\(error), or empty it with --discard-newer", kind: ErrorKind.word(for: error))
         }
     }
 }
@@ -54,7 +64,7 @@ enum StoreAccess {
 }
 
 /// Runs a command's body on the store; a failure is reported as one sentence and an exit code.
-func withStore(_ options: StoreOptions, for use: StoreAccess, _ body: (DownloadCache) throws -> Void) throws {
+func withStore(_ options: some StoreSelecting, for use: StoreAccess, _ body: (DownloadCache) throws -> Void) throws {
     do {
         let cache = try options.openCache(for: use)
         try body(cache)
@@ -65,7 +75,7 @@ func withStore(_ options: StoreOptions, for use: StoreAccess, _ body: (DownloadC
 }
 
 func withStore(
-    _ options: StoreOptions, for use: StoreAccess, sharing remote: RemoteStoreConfiguration? = nil,
+    _ options: some StoreSelecting, for use: StoreAccess, sharing remote: RemoteStoreConfiguration? = nil,
     _ body: (DownloadCache) async throws -> Void
 ) async throws {
     do {

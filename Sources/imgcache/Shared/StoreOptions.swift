@@ -3,12 +3,47 @@ import Glibc
 import ImageCache
 import Units
 
-struct StoreOptions: ParsableArguments {
+/// The options by which a command finds the store.
+protocol StoreSelecting {
+    var directory: String { get }
+    /// The capacity to apply; `nil`: the remembered one.
+    var requestedCapacity: Int64? { get }
+    var discardsNewer: Bool { get }
+}
+
+/// The cache directory alone.
+struct PlaceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The cache directory (default $IMGCACHE_DIR, $XDG_CACHE_HOME/imgcache, ~/.cache/imgcache): a cache, an empty or a new directory.",
             valueName: "dir"))
     var cacheDir: String?
+
+    /// `--cache-dir`, `$IMGCACHE_DIR`, `$XDG_CACHE_HOME/imgcache` or `~/.cache/imgcache`.
+    var directory: String { cacheDir ?? DownloadCache.defaultDirectory }
+
+    func validate() throws {
+        // An unset variable must not create a cache in the current folder, or `clear` one there.
+        guard cacheDir?.isEmpty != true else { throw ValidationError("--cache-dir expects a directory.") }
+    }
+}
+
+/// The store of a command that only reads.
+struct DirectoryOptions: ParsableArguments, StoreSelecting {
+    @OptionGroup var place: PlaceOptions
+
+    @Flag(
+        name: .customLong("discard-newer"),
+        help: "Replace a cache that a newer imgcache made by an empty one. Otherwise it is refused, exit code 6.")
+    var discardsNewer = false
+
+    var directory: String { place.directory }
+    var requestedCapacity: Int64? { nil }
+}
+
+/// The store of a command that adds to it or removes from it.
+struct StoreOptions: ParsableArguments, StoreSelecting {
+    @OptionGroup var selection: DirectoryOptions
 
     @Option(
         help: ArgumentHelp(
@@ -22,12 +57,13 @@ struct StoreOptions: ParsableArguments {
         getenv(capacityVariable).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The capacity in `--capacity`, else in `$IMGCACHE_CAPACITY`; nil: the remembered one.
+    var directory: String { selection.directory }
+    var discardsNewer: Bool { selection.discardsNewer }
+
+    /// The capacity in `--capacity`, else in `$IMGCACHE_CAPACITY`.
     var requestedCapacity: Int64? { (capacity ?? Self.environmentCapacity.flatMap { ByteSize(text: $0) })?.bytes }
 
     func validate() throws {
-        // An unset variable must not create a cache in the current folder, or `clear` one there.
-        guard cacheDir?.isEmpty != true else { throw ValidationError("--cache-dir expects a directory.") }
         if capacity == nil, let text = Self.environmentCapacity, ByteSize(text: text) == nil {
             throw ValidationError(
                 "\(Self.capacityVariable) must be a number of bytes, such as 500MB or 2GiB, not '\(text)'.")
