@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The store of a newer version is refused, not emptied.
+/// The store of a newer version is refused, not emptied; and the capacity is an option of commands that change the store.
 @Suite(.fewAtATime, .timeLimit(.minutes(60))) struct NewerStoreTests {
     private let work: TestWorkspace
     private let origin: ScriptedOrigin
@@ -57,5 +57,27 @@ import Testing
         #expect(origin.requests.count == 2)
         #expect(try await work.fetch("--offline", origin.url("/a")).ending == .exited(0))
         try await work.expectSoundStore()
+    }
+
+    @Test(arguments: [
+        ["stats"], ["ls"], ["verify"], ["pins"], ["path", "URL"], ["info", "URL"], ["list", "x"], ["dir"],
+    ])
+    func `a command that only reads has no option for the capacity`(arguments: [String]) async throws {
+        let outcome = try await work.command.run(arguments + ["--capacity", "1GiB"])
+        #expect(outcome.ending == .exited(2), "\(outcome)")
+        #expect(outcome.errorOutput.contains("--capacity"), "\(outcome)")
+    }
+
+    @Test func `what a store holds, and its capacity, are shown as they are, whatever the environment says`()
+        async throws
+    {
+        #expect(try await work.fetch("--capacity", "8MiB", origin.url("/a")).ending == .exited(0))
+        var command = work.command
+        command.environment["IMGCACHE_CAPACITY"] = "1GiB"
+        let stats = try await command.run(["stats", "--json"])
+        #expect(stats.objects.first?["capacity"] as? Int == 8 << 20, "\(stats)")
+        #expect(try await command.run(["ls"]).ending == .exited(0))
+        let again = try await work.run("stats", "--json")
+        #expect(again.objects.first?["capacity"] as? Int == 8 << 20, "\(again)")
     }
 }

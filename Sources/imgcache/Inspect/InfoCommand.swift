@@ -16,7 +16,7 @@ struct InfoCommand: ParsableCommand {
     var url: String
 
     @OptionGroup var whose: NamespaceOptions
-    @OptionGroup var store: StoreOptions
+    @OptionGroup var store: DirectoryOptions
     @OptionGroup var format: FormatOptions
 
     private struct PartialReport: Encodable {
@@ -116,7 +116,7 @@ struct PathCommand: ParsableCommand {
     var url: String
 
     @OptionGroup var whose: NamespaceOptions
-    @OptionGroup var store: StoreOptions
+    @OptionGroup var store: DirectoryOptions
     @OptionGroup var format: FormatOptions
 
     func run() throws {
@@ -138,7 +138,7 @@ struct StatsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats", abstract: "Show the usage of the store. Sizes are those reported by du.")
 
-    @OptionGroup var store: StoreOptions
+    @OptionGroup var store: DirectoryOptions
     @OptionGroup var format: FormatOptions
 
     private struct Report: Encodable {
@@ -194,7 +194,7 @@ struct StatsCommand: ParsableCommand {
 struct DirCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "dir", abstract: "Print the cache directory.")
 
-    @OptionGroup var store: StoreOptions
+    @OptionGroup var store: PlaceOptions
     @OptionGroup var format: FormatOptions
 
     func run() throws {

@@ -28,7 +28,7 @@ struct ListCommand: ParsableCommand {
     @Option(help: "Oldest first (age), least recently used first (used), largest first (size), or by URL.")
     var sort = Order.url
 
-    @OptionGroup var store: StoreOptions
+    @OptionGroup var store: DirectoryOptions
     @OptionGroup var format: FormatOptions
 
     func run() throws {

@@ -25,7 +25,7 @@ struct RecordsCommand: AsyncParsableCommand {
     var after: String?
 
     @OptionGroup var whose: OwnerOptions
-    @OptionGroup var store: StoreOptions
+    @OptionGroup var store: DirectoryOptions
     @OptionGroup var format: FormatOptions
 
     func validate() throws {

@@ -157,7 +157,7 @@ struct VerifyCommand: ParsableCommand {
     @Flag(help: "Remove damaged entries, so that they are downloaded again.")
     var repair = false
 
-    @OptionGroup var store: StoreOptions
+    @OptionGroup var store: DirectoryOptions
     @OptionGroup var format: FormatOptions
 
     private struct Report: Encodable {

@@ -11,7 +11,7 @@ struct PinsCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var whose: OwnerOptions
-    @OptionGroup var store: StoreOptions
+    @OptionGroup var store: DirectoryOptions
     @OptionGroup var format: FormatOptions
 
     func run() async throws {
