@@ -25,6 +25,8 @@ public struct DownloadProgress: Sendable, Equatable {
     public var resumedFrom: Int64 = 0
     /// True once the response's head is known.
     public var hasResponse = false
+    /// The response's field Content-Disposition.
+    package var contentDisposition: String?
 
     public init() {}
 }

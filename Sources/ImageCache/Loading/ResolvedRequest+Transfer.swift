@@ -40,13 +40,14 @@ extension ResolvedRequest {
         switch event {
         case .queued: fetch.report { $0.phase = .queued }
         case .attempt: fetch.report { $0.phase = .transferring }
-        case .head(_, let resumedFrom, let total):
+        case .head(let head, let resumedFrom, let total):
             fetch.report { progress in
                 progress.phase = .transferring
                 progress.resumedFrom = resumedFrom
                 progress.received = resumedFrom
                 progress.total = total
                 progress.hasResponse = true
+                progress.contentDisposition = head.fields[.contentDisposition]
             }
         case .received(let bytes, let total):
             fetch.report { progress in

@@ -61,7 +61,8 @@ struct FetchCommand: AsyncParsableCommand {
 struct OutputOptions: ParsableArguments {
     @Option(
         name: [.customShort("o"), .customLong("output")],
-        help: ArgumentHelp("Write the file here, atomically; '-' is standard output.", valueName: "file"))
+        help: ArgumentHelp(
+            "Write the file here, atomically, in place of an existing one; '-' is standard output.", valueName: "file"))
     var file: String?
 
     @Option(
@@ -74,6 +75,10 @@ struct OutputOptions: ParsableArguments {
     var remoteName = false
 
     @Flag(
-        name: .customLong("force"), help: "Overwrite existing files under -d and -O, except for those of the same run.")
+        name: .customLong("force"),
+        help: """
+            Overwrite existing files under -d, -O and --tree, except for those of the same run. Files that are as the store delivered \
+            them are updated in any case.
+            """)
     var force = false
 }

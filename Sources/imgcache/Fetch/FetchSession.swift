@@ -155,13 +155,14 @@ struct FetchSession: Sendable {
         _ request: FileRequest, _ download: ListedDownload, into result: inout FetchResult, id: Int,
         _ display: ProgressDisplay?
     ) async throws {
+        let present = destination.present(at: download) { former(of: request) }
         if let file = storedFile(at: id) {
-            return try deliver(file, of: request, download, &result, isFallback: false)
+            return try deliver(file, of: request, download, present, &result, isFallback: false)
         }
         if let cache, try fallbackHoldingPartial(request, cache) == nil {
             let file: CachedFile?
             do {
-                file = try await load(request, from: cache, into: &result, id: id, display)
+                file = try await load(request, download, present, from: cache, into: &result, id: id, display)
             } catch let error as ImageCacheError where fallback != nil && Self.isOfStoreAlone(error) {
                 // Bytes written to standard output cannot be taken back.
                 if streams(request), result.kept > 0 { throw error }
@@ -169,14 +170,25 @@ struct FetchSession: Sendable {
                 file = nil
             }
             if let file {
-                return try deliver(file, of: request, download, &result, isFallback: false)
+                return try deliver(file, of: request, download, present, &result, isFallback: false)
             }
         }
         guard let fallback else { return }
         let cache = try fallback.opened()
-        let file = try await load(request, from: cache, into: &result, id: id, display)
-        try deliver(file, of: request, download, &result, isFallback: true)
+        let file = try await load(
+            request, download, present, from: cache, isFallback: true, into: &result, id: id, display)
+        try deliver(file, of: request, download, present, &result, isFallback: true)
         _ = try? cache.blocking.remove(request)
+    }
+
+    /// The body that the store has for a request, however old it is.
+    private func former(of request: FileRequest) -> CachedFile? {
+        var request = request
+        request.policy = .returnCacheDataDontLoad
+        request.sha256 = nil
+        request.integrity = .init()
+        request.mirrors = []
+        return (try? cache?.blocking.storedFile(for: request)) ?? nil
     }
 
     /// The fallback cache, if an earlier run has begun the request there and the store has no response.
@@ -194,17 +206,43 @@ struct FetchSession: Sendable {
     }
 
     /// Loads the file; with ``streams`` it is written to standard output while it arrives.
+    ///
+    /// - Throws: Also what ``OutputDestination`` objects to when the head is there.
     private func load(
-        _ request: FileRequest, from cache: DownloadCache, into result: inout FetchResult, id: Int,
-        _ display: ProgressDisplay?
+        _ request: FileRequest, _ listed: ListedDownload, _ present: PresentFile?, from cache: DownloadCache,
+        isFallback: Bool = false, into result: inout FetchResult, id: Int, _ display: ProgressDisplay?
     ) async throws -> CachedFile {
         let download = cache.download(request)
         display?.begin(id, name: OutputName.suggested(contentDisposition: nil, url: request.url))
-        let watching = display.map { display in
-            Task { for await progress in download.progress { display.update(id, progress) } }
-        }
+        let destination = destination
+        let objection = Locked<(any Error)?>(nil)
+        // Cancelled by itself: others may wait for the same download.
+        let wait = destination.checksHeads ? Task { try await download.file } : nil
+        let watching =
+            wait != nil || display != nil
+            ? Task {
+                var isChecked = wait == nil
+                for await progress in download.progress {
+                    display?.update(id, progress)
+                    guard !isChecked, progress.hasResponse else { continue }
+                    isChecked = true
+                    do {
+                        try destination.check(listed, progress, from: cache, moving: isFallback, present)
+                    } catch {
+                        objection.withLock { $0 = error }
+                        wait?.cancel()
+                    }
+                }
+            } : nil
         defer { watching?.cancel() }
         do {
+            if let wait {
+                return try await withTaskCancellationHandler {
+                    try await wait.value
+                } onCancel: {
+                    wait.cancel()
+                }
+            }
             guard streams(request) else { return try await download.file }
             BlockingSection.enter()
             defer { BlockingSection.leave() }
@@ -213,7 +251,7 @@ struct FetchSession: Sendable {
             result.kept = download.latestProgress.received
             result.total = download.latestProgress.total
             result.resumedFrom = download.latestProgress.resumedFrom
-            throw error
+            throw objection.withLock { $0 } ?? error
         }
     }
 
@@ -221,13 +259,15 @@ struct FetchSession: Sendable {
     ///
     /// - Parameter isFallback: True if it comes from a cache that is not used again.
     private func deliver(
-        _ file: CachedFile, of request: FileRequest, _ download: ListedDownload, _ result: inout FetchResult,
-        isFallback: Bool
+        _ file: CachedFile, of request: FileRequest, _ download: ListedDownload, _ present: PresentFile?,
+        _ result: inout FetchResult, isFallback: Bool
     ) throws {
         let mayBlock = destination.mayBlock
         if mayBlock { BlockingSection.enter() }
         defer { if mayBlock { BlockingSection.leave() } }
-        if !streams(request) { result.output = try destination.deliver(file, of: download, moving: isFallback) }
+        if !streams(request) {
+            result.output = try destination.deliver(file, of: download, moving: isFallback, replacing: present)
+        }
         result.fill(from: file, sha256: download.sha256 ?? template.sha256)
         // Its age says nothing of a file that has its digest.
         if file.source == .stale, request.policy == .returnCacheDataElseLoad, download.digest != nil {

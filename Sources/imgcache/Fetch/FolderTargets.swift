@@ -70,11 +70,29 @@ final class FolderTargets: Sendable {
 
     /// The file's name below the folder, as far as it is known before the response.
     private func name(of download: ListedDownload, _ file: CachedFile? = nil) -> String {
+        name(of: download, file?.response.fields[.contentDisposition], file?.finalURL ?? download.url)
+    }
+
+    private func name(of download: ListedDownload, _ contentDisposition: String?, _ url: String) -> String {
         if naming == .tree { return (try? TreePath.path(of: download.url)) ?? "" }
-        return download.output
-            ?? OutputName.suggested(
-                contentDisposition: file?.response.fields[.contentDisposition],
-                url: file?.finalURL ?? download.url)
+        return download.output ?? OutputName.suggested(contentDisposition: contentDisposition, url: url)
+    }
+
+    /// The file's path as far as it is known from the response's head; a redirect may still change it.
+    func path(of download: ListedDownload, contentDisposition: String?) -> String {
+        path(name(of: download, contentDisposition, download.url))
+    }
+
+    /// The file in the way of a download that must not be overwritten.
+    ///
+    /// - Parameter former: The body that the store has for the URL.
+    func present(at download: ListedDownload, former: () -> CachedFile?) -> PresentFile? {
+        guard !overwrite else { return nil }
+        // Usually nothing is there, and the store is not asked.
+        let isNameKnown = naming == .tree || download.output != nil
+        if isNameKnown, access(path(name(of: download)), F_OK) != 0 { return nil }
+        let former = former()
+        return PresentFile(path(name(of: download, former)), linkMode, former: former)
     }
 
     /// Throws ``Failure`` where one file's name is the folder of another one's.
@@ -120,9 +138,13 @@ final class FolderTargets: Sendable {
 
     /// Puts a download's file into the folder, which is made if need be.
     ///
-    /// - Parameter moving: out of a cache that is not used again.
-    /// - Returns: its path.
-    func deliver(_ file: CachedFile, of download: ListedDownload, moving: Bool) throws -> String {
+    /// - Parameters:
+    ///   - moving: Out of a cache that is not used again.
+    ///   - present: The file that was in the way before the download.
+    /// - Returns: The file's path.
+    func deliver(
+        _ file: CachedFile, of download: ListedDownload, moving: Bool, replacing present: PresentFile?
+    ) throws -> String {
         if !state.withLock({ $0.hasFolder }) {
             try OutputDestination.makeFolder(directory)
             state.withLock { $0.hasFolder = true }
@@ -131,12 +153,12 @@ final class FolderTargets: Sendable {
         try makeFolders(of: name)
         let (url, path) = (download.url, path(name))
         guard repeated.contains(url) else {
-            try write(file, of: url, to: path, moving)
+            try write(file, of: url, to: path, moving, present)
             return path
         }
         try turn.withLock { _ in
             if !state.withLock({ $0.delivered.contains(url) && $0.owners[path] == url }) {
-                try write(file, of: url, to: path, moving)
+                try write(file, of: url, to: path, moving, present)
             }
         }
         return path
@@ -154,7 +176,9 @@ final class FolderTargets: Sendable {
         }
     }
 
-    private func write(_ file: CachedFile, of url: String, to path: String, _ moving: Bool) throws {
+    private func write(
+        _ file: CachedFile, of url: String, to path: String, _ moving: Bool, _ present: PresentFile?
+    ) throws {
         var identity = FileIdentity(path)
         let other = state.withLock { state -> String? in
             if let owner = state.owners[path], owner != url { return owner }
@@ -166,17 +190,23 @@ final class FolderTargets: Sendable {
             return nil
         }
         if let other { throw Failure(.store, "\(Self.collision(url, other, path)); it was not overwritten") }
-        do throws(ImageCacheError) {
+        func put(overwrite: Bool) throws(ImageCacheError) {
             if moving {
                 try file.blocking.move(to: path, overwrite: overwrite)
             } else {
                 try file.blocking.export(to: path, overwrite: overwrite, linkMode: linkMode)
             }
             identity = FileIdentity(path)
+        }
+        do throws(ImageCacheError) {
+            try put(overwrite: overwrite)
         } catch {
             guard error.code == .store(.exists) else { throw error }
             // As an earlier run left it.
-            guard linkMode.isAt(path, file) else { throw Failure.exists(path) }
+            if !linkMode.isAt(path, file) {
+                guard let present, present.path == path, present.isReplaceable else { throw Failure.exists(path) }
+                try put(overwrite: true)
+            }
         }
         state.withLock { state in
             state.delivered.insert(url)

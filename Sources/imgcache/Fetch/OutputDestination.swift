@@ -74,8 +74,12 @@ enum OutputDestination: Sendable {
 
     /// Delivers the file and returns the path to print, if any.
     ///
-    /// - Parameter moving: out of a cache that is not used again.
-    func deliver(_ file: CachedFile, of download: ListedDownload, moving: Bool) throws -> String? {
+    /// - Parameters:
+    ///   - moving: Out of a cache that is not used again.
+    ///   - present: The file that was in the way before the download.
+    func deliver(
+        _ file: CachedFile, of download: ListedDownload, moving: Bool, replacing present: PresentFile? = nil
+    ) throws -> String? {
         switch self {
         case .cachedPath: return file.path
         case .file(let path, let mode):
@@ -88,7 +92,61 @@ enum OutputDestination: Sendable {
         case .standardOutput:
             try file.blocking.copy(toDescriptor: STDOUT_FILENO)
             return nil
-        case .folder(let targets): return try targets.deliver(file, of: download, moving: moving)
+        case .folder(let targets):
+            return try targets.deliver(file, of: download, moving: moving, replacing: present)
+        }
+    }
+
+    /// The file in the way of a download that must not be overwritten.
+    ///
+    /// - Parameter former: The body that the store has for the URL.
+    func present(at download: ListedDownload, former: () -> CachedFile?) -> PresentFile? {
+        guard case .folder(let targets) = self else { return nil }
+        return targets.present(at: download, former: former)
+    }
+
+    /// True if a download's head may show that it cannot be delivered.
+    var checksHeads: Bool {
+        switch self {
+        case .cachedPath, .standardOutput: return false
+        case .folder: return true
+        case .file(let path, _): if case .file? = try? ExportTarget(path) { return true } else { return false }
+        }
+    }
+
+    /// Throws ``Failure`` if a download whose head has come cannot be delivered.
+    ///
+    /// - Parameters:
+    ///   - progress: The progress, with the length.
+    ///   - cache: The cache that receives it.
+    ///   - moving: True if that one is not used again.
+    func check(
+        _ download: ListedDownload, _ progress: DownloadProgress, from cache: DownloadCache, moving: Bool,
+        _ present: PresentFile?
+    ) throws {
+        guard let total = progress.total else { return }
+        let path: String
+        let mode: LinkMode
+        switch self {
+        case .cachedPath, .standardOutput: return
+        case .file(let name, let linkMode):
+            guard case .file(let target)? = try? ExportTarget(name) else { return }
+            (path, mode) = (target, linkMode)
+        case .folder(let targets):
+            (path, mode) = (
+                targets.path(of: download, contentDisposition: progress.contentDisposition), targets.linkMode
+            )
+            if let present, present.path == path { try present.check(against: total) }
+        }
+        let folder = OutputRoom.folder(of: path)
+        let way: OutputRoom.Way =
+            switch mode {
+            case _ where moving: .moved
+            case .symlink: .shared
+            case .hardlink, .clone, .copy: OutputRoom.way(from: cache.directory, to: folder, mode)
+            }
+        try OutputRoom.check(total, held: progress.received, at: path, in: folder, way) {
+            (try? cache.blocking.statistics())?.bodyBytes ?? .max / 2
         }
     }
 

@@ -90,8 +90,8 @@ struct BatchOptions: ParsableArguments {
     @Option(
         name: [.customShort("i"), .customLong("input-file")],
         help: ArgumentHelp(
-            "Also get what this list names, '-' for standard input: URLs, one a line, '#' comments; for fetch also aria2 input "
-                + "files, Metalink 4, and checksums with --base-url.",
+            "Also get what this list names, '-' for standard input: URLs, one a line, '#' comments; for fetch and pin also aria2 "
+                + "input files and Metalink 4, for fetch checksums with --base-url.",
             valueName: "file"))
     var inputFile: String?
 

@@ -1,0 +1,37 @@
+import Glibc
+import Testing
+
+@testable import imgcache
+
+@Suite("The room that an output needs")
+struct OutputRoomTests {
+    @Test(
+        arguments: [
+            (OutputRoom.Way.shared, 0), (.moved, 70), (.copiedBeside, 170), (.copiedElsewhere, 100),
+        ] as [(OutputRoom.Way, Int64)])
+    func `is that of the copies that will be there at once`(way: OutputRoom.Way, needed: Int64) {
+        #expect(OutputRoom.needed(for: 100, held: 30, way) == needed)
+    }
+
+    @Test(arguments: [OutputRoom.Way.moved, .copiedBeside, .copiedElsewhere])
+    func `is refused with figures if there is less`(way: OutputRoom.Way) throws {
+        let error = try #require(throws: Failure.self) {
+            try OutputRoom.check(1 << 60, held: 0, at: "/tmp/big", in: "/tmp", way) { 0 }
+        }
+        #expect(error.status == .store && error.message.hasPrefix("/tmp/big: the file needs "), "\(error.message)")
+        #expect(error.message.contains(" are free"), "\(error.message)")
+        try OutputRoom.check(1, held: 0, at: "/tmp/small", in: "/tmp", way) { 0 }
+    }
+
+    @Test func `counts what the cache may evict where both are on one file system`() throws {
+        try OutputRoom.check(1 << 60, held: 0, at: "/tmp/a", in: "/tmp", .copiedBeside) { .max / 4 }
+        try OutputRoom.check(1 << 60, held: 0, at: "/tmp/a", in: "/tmp", .shared) { 0 }
+        try OutputRoom.check(1 << 60, held: 0, at: "/absent/a", in: "/absent", .copiedElsewhere) { 0 }
+    }
+
+    @Test func `is looked for in the next folder that exists`() {
+        #expect(OutputRoom.folder(of: "/absent-1/2/3") == "/")
+        #expect(OutputRoom.folder(of: "/tmp/absent-1/2") == "/tmp")
+        #expect(OutputRoom.folder(of: "name") == ".")
+    }
+}
