@@ -24,7 +24,7 @@ struct ServeCommand: ParsableCommand {
         Output.message(
             """
             imgcache: cannot start \(Self.name): \(reason)
-            It is looked for beside imgcache and in PATH. Build it with: swift build -c release --product \(Self.name)
+            It is looked for beside imgcache and in PATH. In the source, scripts/build \(Self.name) builds it.
 
             """)
         Output.exit(.usage)

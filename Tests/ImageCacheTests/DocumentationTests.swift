@@ -24,12 +24,74 @@ struct DocumentationTests {
         #expect(try text(of: page).contains("```swift\n" + body + "```"))
     }
 
-    @Test(arguments: ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"])
-    func `a relative link leads to a file`(page: String) throws {
-        let root = here.deletingLastPathComponent().deletingLastPathComponent()
-        for link in try text(of: page).matches(of: #/(?:\]\(|src(?:set)?=")(?!https?:)([^)"#]+)/#) {
-            let path = String(link.output.1)
-            #expect(FileManager.default.fileExists(atPath: root.appendingPathComponent(path).path), "\(path)")
+    private var root: URL { here.deletingLastPathComponent().deletingLastPathComponent() }
+
+    /// All Markdown files of the repository, by their paths.
+    private func pages() throws -> [String] {
+        let files = try #require(FileManager.default.enumerator(atPath: root.path))
+        var pages: [String] = []
+        while let path = files.nextObject() as? String {
+            let name = path.split(separator: "/").last ?? ""
+            // Build folders, and what tools keep.
+            if name.hasPrefix("."), name != ".ci" { files.skipDescendants() }
+            if name.hasSuffix(".md") { pages.append(path) }
+        }
+        return pages
+    }
+
+    /// The prose of a page: code may look like a link.
+    private func prose(of page: String) throws -> String {
+        var isCode = false
+        let lines = try text(of: page).split(separator: "\n", omittingEmptySubsequences: false).filter { line in
+            if line.drop(while: { $0 == " " }).hasPrefix("```") { isCode.toggle() }
+            return !isCode
+        }
+        return lines.joined(separator: "\n").replacing(#/`[^`\n]*`/#, with: "")
+    }
+
+    @Test func `each relative link of a page leads to a file`() throws {
+        let pages = try pages()
+        #expect(pages.count > 80)
+        for page in pages {
+            let folder = root.appendingPathComponent(page).deletingLastPathComponent()
+            // DocC finds the resources of a catalogue by their names, with or without an extension.
+            let parts = page.split(separator: "/")
+            let resources = try parts.firstIndex { $0.hasSuffix(".docc") }.map { end -> [String] in
+                let folder = root.appendingPathComponent(parts[...end].joined(separator: "/") + "/Resources").path
+                guard FileManager.default.fileExists(atPath: folder) else { return [] }
+                return try FileManager.default.contentsOfDirectory(atPath: folder)
+            }
+            for link in try prose(of: page).matches(of: #/(?:\]\(|src(?:set)?=")(?![a-z]+:)([^)"#\s]+)/#) {
+                let path = String(link.output.1)
+                let isThere = FileManager.default.fileExists(atPath: folder.appendingPathComponent(path).path)
+                let isResource = resources?.contains { $0 == path || $0.hasPrefix(path + ".") } ?? false
+                #expect(isThere || isResource, "\(page): \(path)")
+            }
+        }
+    }
+
+    @Test func `each link to a page of the documentation names one`() throws {
+        let pages = try pages()
+        let names = Set(pages.compactMap { $0.split(separator: "/").last?.dropLast(3) })
+        for page in pages {
+            for link in try prose(of: page).matches(of: #/<doc:([A-Za-z]+)>/#) {
+                #expect(names.contains(link.output.1), "\(page): \(link.output.1)")
+            }
+        }
+    }
+
+    @Test func `each suite of tests and part of the soak that a page on reliability names exists`() throws {
+        let page = try text(of: "Sources/ImageCache/ImageCache.docc/Reliability.md")
+        let files = try #require(FileManager.default.enumerator(atPath: root.appendingPathComponent("Tests").path))
+        let names = Set(files.compactMap { ($0 as? String)?.split(separator: "/").last.map(String.init) })
+        let suites = page.matches(of: #/`([A-Z][A-Za-z]+Tests)`/#).map { String($0.output.1) }
+        #expect(suites.count > 20)
+        for suite in suites { #expect(names.contains(suite + ".swift"), "\(suite)") }
+        let soak = try text(of: "scripts/soak")
+        let parts = try #require(
+            soak.split(separator: "\n").first { $0.contains("parts=(") && $0.contains("crash-points") })
+        for part in parts.split(whereSeparator: { "() ".contains($0) }).dropFirst() {
+            #expect(page.contains("`\(part)`"), "\(part)")
         }
     }
 

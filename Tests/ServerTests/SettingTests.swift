@@ -45,6 +45,34 @@ struct SettingTests {
         }
     }
 
+    @Test func `the page on serving has the sections of the help, and describes each setting as the help does`() throws
+    {
+        var page = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
+        for _ in 0..<3 { page = page.deletingLastPathComponent() }
+        page = page.appendingPathComponent("Sources/ImageProxy/ImageProxy.docc/Serving.md")
+        var sections: [(title: String, rows: [String])] = []
+        for line in try String(contentsOf: page, encoding: .utf8).split(separator: "\n") {
+            if line.hasPrefix("#") { sections.append((String(line.drop { $0 == "#" || $0 == " " }), [])) }
+            if line.hasPrefix("| `"), !sections.isEmpty { sections[sections.count - 1].rows.append(String(line)) }
+        }
+        sections.removeAll { $0.rows.isEmpty }
+        #expect(sections.map(\.title) == Setting.all.map(\.title))
+        for ((title, rows), (_, settings)) in zip(sections, Setting.all) {
+            #expect(rows.count == settings.count, "\(title)")
+            for setting in settings {
+                let row = try #require(rows.first { $0.hasPrefix("| `\(setting.name)`") }, "\(title): \(setting.name)")
+                let cells = row.components(separatedBy: " | ")
+                var text = cells[2...].joined(separator: " | ").replacing("`", with: "").replacing("\\|", with: "|")
+                text = String(text.dropLast(2))
+                // Only the file has objects.
+                if let range = text.firstRange(of: " In the file an object: ") {
+                    text = String(text[..<range.lowerBound])
+                }
+                #expect(text == setting.help, "\(setting.name)")
+            }
+        }
+    }
+
     @Test func `no two settings have one name`() {
         let names = Setting.all.flatMap { $0.settings.map(\.name) }
         #expect(Set(names).count == names.count)

@@ -25,7 +25,7 @@ extension Setting {
     private static let served: [Setting] = [
         text(
             "origin", "URL", \.origin,
-            "The origin's URL, such as https://images.example.com, or s3://BUCKET/PREFIX. Required without origins in the file."
+            "The origin's URL, such as https://images.example.com, or s3://BUCKET/PREFIX; a user and password in it are sent to the origin. Required without origins in the file."
         ) {
             OriginLocation.problem($0)
         }.reloadable,
@@ -48,7 +48,10 @@ extension Setting {
     ]
 
     private static let caching: [Setting] = [
-        text("cache-dir", "DIR", \.cacheDirectory, "The store's directory; created if it does not exist."),
+        text(
+            "cache-dir", "DIR", \.cacheDirectory,
+            "The store's directory; created if it does not exist. As for the command, IMGCACHE_DIR and XDG_CACHE_HOME change the default, and without a home it is /var/tmp/imgcache-UID."
+        ),
         bytes(
             "capacity", \.capacity, atLeast: StoreConfiguration.minimumCapacity,
             "The capacity of the store on disk (default: the remembered one, else 20GiB, at most half of the free space)."
@@ -72,7 +75,7 @@ extension Setting {
             ),
             count(
                 "decodes-per-client", \.decodesPerClient, 1...1024,
-                "The number of concurrent decodes for one client while others wait (default: a quarter of the processors, at least 1)."
+                "The number of concurrent decodes for one client while others wait (default: a quarter of the processors, at least 1). The decoding memory is limited likewise."
             ),
         ]
 
@@ -134,7 +137,10 @@ extension Setting {
         bytes(
             "max-request-bodies-per-client", \.maxRequestBodiesPerClient, atLeast: 0,
             "The limit for one client (default: a quarter, at least max-request-body). Beyond: 429."),
-        count("max-connections", \.maxConnections, 1...1_000_000, "The number of concurrent connections. Beyond: 503."),
+        count(
+            "max-connections", \.maxConnections, 1...1_000_000,
+            "The number of concurrent connections; fewer if the limit of open files is low, which is logged. Beyond: 503."
+        ),
         count(
             "max-connections-per-client", \.maxConnectionsPerClient, 1...1_000_000,
             "The limit for one client (default: a quarter). Beyond: 429."),
