@@ -24,7 +24,7 @@ public struct DecodingLimits: Sendable, Hashable {
     public var animationPixels = 250_000_000
     /// The time for which an animation is shown once, in seconds. Default 600.
     public var animationSeconds = 600.0
-    /// The CPU time for one image in seconds: decoding, resizing, effects and encoding together. Default 10.
+    /// The CPU time for one image in seconds: its header, decoding, resizing, effects and encoding together. Default 10.
     public var seconds = 10.0
 
     public init() {}

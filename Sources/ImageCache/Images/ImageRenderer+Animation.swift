@@ -6,7 +6,8 @@ extension ImageRenderer {
     /// Renders all frames of an original, one at a time. Blocks the thread.
     func renderAnimation(_ planned: PlannedJob, _ encoder: ImageEncoder, _ keep: Keep) {
         let (job, request) = (planned.job, planned.job.request)
-        let budget = ImageBudget(limits: request.decoder.limits, cancellation: job.cancellation)
+        let budget = ImageBudget(
+            limits: request.decoder.limits, cancellation: job.cancellation, after: planned.header)
         defer { note(planned, budget) }
         do throws(ImageCodecError) {
             let rendered = try job.recipe.steps.run(

@@ -13,7 +13,9 @@ extension ImageRenderer {
         let outputs = jobs.map { planned in
             let request = planned.job.request
             return DecodingOutput(
-                request.sizing, ImageBudget(limits: request.decoder.limits, cancellation: planned.job.cancellation))
+                request.sizing,
+                ImageBudget(
+                    limits: request.decoder.limits, cancellation: planned.job.cancellation, after: planned.header))
         }
         counts.withLock { $0.resizes += jobs.count { $0.job.request.sizing != nil } }
         decode(batch, outputs)

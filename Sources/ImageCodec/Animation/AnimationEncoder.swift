@@ -137,7 +137,9 @@ extension ImageEncoder {
         of source: ImageSource, _ sizing: ImageSizing?, _ decoder: ImageDecoder, keepsAnimation: Bool
     ) throws(ImageCodecError) -> EncodedImage {
         let budget = ImageBudget(limits: decoder.limits)
-        if keepsAnimation, decoder.frame == 0, holdsAnimations, try decoder.header(of: source).isAnimated {
+        if keepsAnimation, decoder.frame == 0, holdsAnimations,
+            try decoder.header(of: source, within: budget).isAnimated
+        {
             return try encode(try decoder.frames(of: source, to: sizing, within: budget), within: budget)
         }
         let image = try decoder.decode(source, to: sizing, within: budget)

@@ -41,7 +41,7 @@ public final class AnimationReader {
         _ source: ImageSource, _ sizing: ImageSizing?, _ decoder: ImageDecoder, _ budget: ImageBudget
     ) throws(ImageCodecError) {
         (self.decoder, self.budget, self.sizing) = (decoder, budget, sizing)
-        let header = try decoder.header(of: source).showingFrames
+        let header = try decoder.header(of: source, within: budget).showingFrames
         self.header = header
         try decoder.limits.check(framesOf: header)
         plan = try decoder.target(sizing, of: header).plan

@@ -33,7 +33,7 @@ public struct ImageDescription: Sendable, Hashable {
     /// - Throws: The errors of ``ImageDecoder/decode(_:to:within:)``.
     public init(_ source: ImageSource, by decoder: ImageDecoder = ImageDecoder()) throws(ImageCodecError) {
         let budget = ImageBudget(limits: decoder.limits)
-        let header = try decoder.header(of: source)
+        let header = try decoder.header(of: source, within: budget)
         let image = try decoder.decode(source, to: DecodedImage.placeholderSizing, within: budget)
         try self.init(header, image, within: budget)
     }

@@ -111,6 +111,42 @@ import Testing
         await #expect(throws: ImageCacheError.self) { try await cancelled.image }
     }
 
+    @Test(.timeLimit(.minutes(20)))
+    func `the header of an image and the image have one deadline`() async throws {
+        /// Takes CPU time for its header, and none for its pixels.
+        struct Slow: ImageDecoding {
+            let format = ImageFormat.pixmap
+            let identity = "slow"
+            func canDecode(_ start: [UInt8]) -> Bool { true }
+            func header(of source: ImageSource) throws(ImageCodecError) -> DecodingHeader {
+                let end = seconds() + 0.06
+                while seconds() < end {}
+                return DecodingHeader(width: 1, height: 1)
+            }
+            func decode(_ source: ImageSource, within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage {
+                try DecodedImage(width: 1, height: 1) { $0.initializeMemory(as: UInt8.self, repeating: 9) }
+            }
+            private func seconds() -> Double {
+                var now = timespec()
+                clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now)
+                return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
+            }
+        }
+        // The header is read for the size, and again with the pixels.
+        for (seconds, isEnough) in [(0.1, false), (10, true)] {
+            let bench = try bench([1, 2, 3], decoders: [Slow()])
+            var request = ImageRequest(Bench.url)
+            request.decoder.limits.seconds = seconds
+            let limited = request
+            do {
+                _ = try await bench.cache.image(for: limited)
+                #expect(isEnough)
+            } catch {
+                #expect(!isEnough && error.code == .undecodable(.limitExceeded))
+            }
+        }
+    }
+
     @Test func `a registered decoder's pixels must be those of its header`() async throws {
         struct Liar: ImageDecoding {
             let format = ImageFormat.pixmap

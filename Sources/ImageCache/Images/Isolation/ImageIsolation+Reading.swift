@@ -46,10 +46,10 @@ extension ImageIsolation {
         rendering.jobs = [
             ImageWorkRequest.Job(sizing: sizing, steps: PortableSteps(processors: [], output: .encoded(encoder)))
         ]
-        if keepsAnimation, decoder.frame == 0, encoder.holdsAnimations,
-            try header(of: descriptor, byteCount: byteCount, decoder, nil).isAnimated
-        {
-            rendering.animationEncoder = encoder
+        if keepsAnimation, decoder.frame == 0, encoder.holdsAnimations {
+            let header = try header(of: descriptor, byteCount: byteCount, decoder, nil)
+            rendering.header = header.bare
+            if header.isAnimated { rendering.animationEncoder = encoder }
         }
         let request = ImageWorkRequest(decoder: decoder, work: .render(rendering))
         let rendered = try content(for: request, descriptor, byteCount)

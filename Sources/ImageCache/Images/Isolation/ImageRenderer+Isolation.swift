@@ -114,7 +114,7 @@ private final class IsolatedRendering {
         try isolation.run(
             ImageWorkRequest(decoder: decoder, work: .render(rendering)), descriptor,
             // Each image is stopped by its own budget; a second more is for what does not look at it.
-            seconds: decoder.limits.seconds * Double(jobs.count) + 1,
+            seconds: max(0, decoder.limits.seconds - first.header.seconds) * Double(jobs.count) + 1,
             file: (file.body.descriptor, Int(file.size)), isCancelled: { batch.cancellation.isCancelled }
         ) { answer, message in
             switch answer {
@@ -163,7 +163,7 @@ private final class IsolatedRendering {
     private func finish(_ index: Int, _ result: Result<RenderedContent, ImageCodecError>) {
         let planned = jobs[index]
         let budget = ImageBudget(
-            limits: planned.job.request.decoder.limits, cancellation: planned.job.cancellation)
+            limits: planned.job.request.decoder.limits, cancellation: planned.job.cancellation, after: planned.header)
         do throws(ImageCodecError) {
             var rendered = try result.get()
             noteDecode(rendered.decodeTime)

@@ -56,6 +56,7 @@ final class ImageWorker {
         SharedMemory.isPreferredForRows = rendering.collectsRows
         SharedMemory.isPreferred = rendering.jobs.contains { $0.steps.output == .pixels }
         defer { SharedMemory.isPreferred = false }
+        let header = rendering.header ?? ImageHeader.none
         if let encoder = rendering.animationEncoder, let job = rendering.jobs.first,
             case .file(let byteCount) = rendering.source
         {
@@ -66,11 +67,13 @@ final class ImageWorker {
                     Self.attempt { () throws(ImageCodecError) in
                         try job.steps.steps.run(
                             onFramesOf: source, decoder, job.sizing, encoder,
-                            within: ImageBudget(limits: decoder.limits))
+                            within: ImageBudget(limits: decoder.limits, after: header))
                     }), nil)
             return send(.end, nil)
         }
-        let outputs = rendering.jobs.map { DecodingOutput($0.sizing, ImageBudget(limits: decoder.limits)) }
+        let outputs = rendering.jobs.map {
+            DecodingOutput($0.sizing, ImageBudget(limits: decoder.limits, after: header))
+        }
         // Whoever gets an image finds the rows for the next one.
         if let memory = try decode(rendering, decoder, descriptor, outputs)?.shared?.surrender() {
             send(.rows, OpenDescriptor(owning: memory))
@@ -81,7 +84,7 @@ final class ImageWorker {
                     job: index,
                     Self.attempt { () throws(ImageCodecError) in
                         try job.steps.steps.run(
-                            on: try output.take(), of: rendering.header ?? ImageHeader.none, within: output.budget)
+                            on: try output.take(), of: header, within: output.budget)
                     }), nil)
         }
         send(.end, nil)
