@@ -8,9 +8,13 @@
 // Rows that are converted at once, and those above and below them that chroma is interpolated from.
 enum { band_rows = 64, band_margin = 2 };
 
+/// More are not told apart.
+static const uint64_t most_bytes = (uint64_t)1 << 40;
+
 struct icodec_avif {
     icodec_limits limits;
     icodec_watch watch;
+    icodec_avif_boxes boxes;
     avifDecoder *decoder;
     avifImage *view; // a band of the decoded image
     avifCropRect aperture;
@@ -31,8 +35,8 @@ static bool fail(const avifDecoder *decoder, avifResult result, icodec_error *er
     case AVIF_RESULT_UNSUPPORTED_DEPTH: return icodec_fail(error, ICODEC_UNSUPPORTED, -1, "%.150s", detail);
     default: break;
     }
-    // Sizes beyond libavif's own limits have no code.
-    bool is_limit = strstr(detail, "too large") != NULL;
+    // Sizes and frames beyond libavif's own limits have no code.
+    bool is_limit = strstr(detail, "too large") != NULL || strstr(detail, "imageCountLimit") != NULL;
     return icodec_fail(error, is_limit ? ICODEC_LIMIT : ICODEC_CORRUPT, -1, "%.150s", detail);
 }
 
@@ -53,11 +57,13 @@ static bool take_aperture(icodec_avif *avif, icodec_error *error) {
 }
 
 static bool parse(icodec_avif *avif, const uint8_t *bytes, size_t count, icodec_error *error) {
+    if (!icodec_avif_scan(bytes, count, &avif->boxes, error) || !icodec_watch_allows(&avif->watch, error)) return false;
     avifDecoder *decoder = avif->decoder = avifDecoderCreate();
     avif->view = avifImageCreateEmpty();
     if (!decoder || !avif->view) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
     decoder->codecChoice = AVIF_CODEC_CHOICE_DAV1D;
     decoder->maxThreads = 1;
+    decoder->imageCountLimit = icodec_most_items;
     decoder->ignoreXMP = AVIF_TRUE;
     // Files of older encoders are shown by browsers, too.
     decoder->strictFlags = AVIF_STRICT_DISABLED;
@@ -111,7 +117,26 @@ static void describe_colors(const avifImage *image, icodec_description *descript
     description->says_srgb = !is_known && description->gamma == 0;
 }
 
-/// Bytes of the planes that are decoded: twice where a grid is put together, and the state of the decoder beside them.
+/// Bytes of a decoder's state: libavif keeps one for each cell of a grid. (420 KiB with dav1d 1.0.)
+enum { decoder_state = 512 << 10 };
+
+/// True if items are decoded, and not a track.
+static bool decodes_items(const icodec_avif *avif) { return avif->boxes.prefers_items || !avif->boxes.tracks; }
+
+/// True if whatever is decoded is a cell: MIAF has all of them of one size.
+static bool has_cells_only(const icodec_avif *avif) {
+    const icodec_avif_boxes *boxes = &avif->boxes;
+    bool is_whole = avif->decoder->alphaPresent && boxes->cells == boxes->own_cells;
+    return decodes_items(avif) && boxes->own_cells && boxes->largest_cell && !is_whole;
+}
+
+/// Cells that may be decoded: of the image or of its alpha.
+static uint64_t cells(const icodec_avif *avif) {
+    bool may_be = decodes_items(avif) && (avif->boxes.own_cells || avif->decoder->alphaPresent);
+    return may_be ? avif->boxes.cells : 0;
+}
+
+/// Bytes of the planes that are decoded: twice, or with those of the cells that they are put together of, and the state of the decoders.
 static uint64_t decoded_bytes(const icodec_avif *avif) {
     const avifImage *image = avif->decoder->image;
     uint64_t pixels = (uint64_t)(image->width + 128) * (image->height + 128);
@@ -121,7 +146,9 @@ static uint64_t decoded_bytes(const icodec_avif *avif) {
                                                                    : 3;
     if (avif->decoder->alphaPresent) halves += 2;
     // The header's depth; the data may have another one, which the memory of a second copy covers.
-    return pixels * halves / 2 * (image->depth > 8 ? 2 : 1) * 2 + (4u << 20);
+    uint64_t all = pixels + (cells(avif) ? cells(avif) * (has_cells_only(avif) ? avif->boxes.largest_cell : pixels) : pixels);
+    uint64_t bytes = all * halves / 2 * (image->depth > 8 ? 2 : 1) + cells(avif) * decoder_state + avif->boxes.merged + (4u << 20);
+    return bytes < most_bytes ? bytes : most_bytes;
 }
 
 void icodec_avif_describe(const icodec_avif *avif, icodec_description *description, int32_t *turned) {
@@ -154,8 +181,9 @@ bool icodec_avif_start(icodec_avif *avif, uint32_t frame, icodec_error *error) {
     avifDecoder *decoder = avif->decoder;
     uint32_t width = decoder->image->width, height = decoder->image->height;
     if (!icodec_watch_allows(&avif->watch, error)) return false;
-    // A cell of a grid may be larger than the image, but not by much.
+    // Nothing larger is decoded than memory was counted for.
     uint64_t most = ((uint64_t)width + 128) * ((uint64_t)height + 128) * 2;
+    if (has_cells_only(avif)) most = avif->boxes.largest_cell;
     if (most < decoder->imageSizeLimit) decoder->imageSizeLimit = (uint32_t)most;
     avifResult result = avifDecoderNextImage(decoder);
     // Later frames refer to those before them.

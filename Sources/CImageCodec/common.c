@@ -70,6 +70,16 @@ bool icodec_append(icodec_bytes *to, const uint8_t *from, size_t count) {
     return true;
 }
 
+bool icodec_work_on(icodec_work *work, uint64_t bytes, icodec_error *error) {
+    work->items++;
+    work->bytes += bytes;
+    if (work->items > icodec_most_items)
+        return icodec_fail(error, ICODEC_LIMIT, -1, "a header of more than %d parts", icodec_most_items);
+    if (work->bytes > icodec_most_header_bytes)
+        return icodec_fail(error, ICODEC_LIMIT, -1, "a header of more than %d MiB", icodec_most_header_bytes >> 20);
+    return true;
+}
+
 bool icodec_check_size(const icodec_limits *limits, uint64_t width, uint64_t height, icodec_error *error) {
     if (width == 0 || height == 0)
         return icodec_fail(error, ICODEC_CORRUPT, -1, "no pixels: %" PRIu64 " x %" PRIu64, width, height);

@@ -44,6 +44,13 @@ static bool fail(icodec_gif *gif, icodec_error *error) {
     return icodec_fail(error, ICODEC_CORRUPT, offset, "%s", reason ? reason : "not a valid GIF");
 }
 
+/// Counts a block of data. Of the 255 bytes that one may have, encoders use nearly all.
+static bool count_block(icodec_gif *gif, icodec_error *error) {
+    if (++gif->blocks > icodec_most_items + gif->source.size / 64)
+        return icodec_fail(error, ICODEC_LIMIT, -1, "too many small blocks of data");
+    return gif->blocks % 4096 != 0 || icodec_watch_allows(&gif->watch, error);
+}
+
 /// Takes what is needed of an extension, and skips the rest.
 static bool read_extension(icodec_gif *gif, GraphicsControlBlock *control, icodec_error *error) {
     int code = 0;
@@ -52,13 +59,13 @@ static bool read_extension(icodec_gif *gif, GraphicsControlBlock *control, icode
     if (code == GRAPHICS_EXT_FUNC_CODE && block) DGifExtensionToGCB(block[0], block + 1, control);
     bool counts_loops = code == APPLICATION_EXT_FUNC_CODE && block && block[0] == 11 &&
         (memcmp(block + 1, "NETSCAPE2.0", 11) == 0 || memcmp(block + 1, "ANIMEXTS1.0", 11) == 0);
-    for (uint32_t number = 1; block; number++) {
+    while (block) {
+        if (!count_block(gif, error)) return false;
         if (DGifGetExtensionNext(gif->file, &block) != GIF_OK) return fail(gif, error);
         if (counts_loops && block && block[0] >= 3 && block[1] == 1) {
             uint32_t repeats = block[2] | (uint32_t)block[3] << 8;
             gif->loops = repeats ? repeats + 1 : 0;
         }
-        if (number % 4096 == 0 && !icodec_watch_allows(&gif->watch, error)) return false;
     }
     return true;
 }
@@ -91,6 +98,7 @@ int icodec_gif_next_header(icodec_gif *gif, icodec_error *error) {
     GraphicsControlBlock control = {.TransparentColor = NO_TRANSPARENT_COLOR};
     for (uint32_t number = 1;; number++) {
         GifRecordType type = UNDEFINED_RECORD_TYPE;
+        if (!icodec_work_on(&gif->work, 0, error)) return gif_failed;
         if (number % 256 == 0 && !icodec_watch_allows(&gif->watch, error)) return gif_failed;
         if (DGifGetRecordType(gif->file, &type) != GIF_OK || type == TERMINATE_RECORD_TYPE) break;
         if (type == EXTENSION_RECORD_TYPE) {
@@ -110,9 +118,9 @@ int icodec_gif_next_header(icodec_gif *gif, icodec_error *error) {
 
 /// Passes over the blocks of data behind one.
 static bool skip_blocks(icodec_gif *gif, GifByteType *block, icodec_error *error) {
-    for (uint32_t number = 1; block; number++) {
+    while (block) {
+        if (!count_block(gif, error)) return false;
         if (DGifGetCodeNext(gif->file, &block) != GIF_OK) return fail(gif, error);
-        if (number % 4096 == 0 && !icodec_watch_allows(&gif->watch, error)) return false;
     }
     return true;
 }
@@ -186,6 +194,7 @@ static bool decode_row(icodec_gif *gif, icodec_error *error) {
         if (state == lzw_enough) return true;
         if (state != lzw_more)
             return break_off(gif, state == lzw_end ? "the image ends early" : "an invalid code", error);
+        if (!count_block(gif, error)) return false;
         if (DGifGetCodeNext(gif->file, &block) != GIF_OK) return fail(gif, error);
         if (!take_block(gif, block, error)) return false;
     }

@@ -24,6 +24,8 @@ struct icodec_gif {
     size_t window_count, window_used;
     uint64_t window_end; // the position in the source
     bool has_ended, has_failed; // the source
+    icodec_work work; // records: extensions and frames
+    uint64_t blocks; // of data
     GifFileType *file;
     uint32_t width, height; // of the canvas
     uint32_t loops; // times that the animation is shown, 0: for ever

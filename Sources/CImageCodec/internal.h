@@ -24,6 +24,9 @@ ssize_t icodec_read(const icodec_source *source, uint64_t position, uint8_t *int
 /// Pixels (or bytes, or numbers) that are worked on between two looks at a watch: less than a millisecond to some.
 enum { icodec_watch_step = 1 << 18 };
 
+/// Counts an item of a header, of so many bytes; false if it is one too many.
+bool icodec_work_on(icodec_work *work, uint64_t bytes, icodec_error *error);
+
 /// Checks width and height against the limits.
 bool icodec_check_size(const icodec_limits *limits, uint64_t width, uint64_t height, icodec_error *error);
 

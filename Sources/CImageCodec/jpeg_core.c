@@ -104,6 +104,8 @@ static bool is_cut(const icodec_jpeg_core *core) {
 
 static void on_message(j_common_ptr info, int level) {
     icodec_jpeg_core *core = info->client_data;
+    // Told of each marker segment; restart markers, of which an image may have many, are of level 3.
+    if (level == 1 && !icodec_work_on(&core->work, 0, core->error)) longjmp(core->jump, 1);
     if (level >= 0) return;
     info->err->num_warnings++;
     char message[JMSG_LENGTH_MAX];

@@ -7,6 +7,7 @@ struct icodec_jpeg {
     icodec_jpeg_core core;
     icodec_source source;
     icodec_jpeg_coarse coarse;
+    bool has_header;
     uint8_t filtered[32768 + 16];
     uint8_t buffer[32768]; // a file's part that is being read
 };
@@ -46,6 +47,8 @@ static boolean refill(j_decompress_ptr info) {
     if (core->coarse) return refill_coarsely(jpeg);
     // Markers, of which there may be millions, would otherwise make no progress.
     icodec_jpeg_check_watch(core);
+    if (!jpeg->has_header && core->position > icodec_most_header_bytes)
+        icodec_jpeg_leave(core, ICODEC_LIMIT, "a header of too many bytes");
     uint64_t rest = jpeg->source.size > core->position ? jpeg->source.size - core->position : 0;
     // After the pixels, only the beginning of the remaining data matters.
     if (core->finishes) rest = 0;
@@ -110,6 +113,7 @@ icodec_jpeg *icodec_jpeg_open(const icodec_source *source, const icodec_limits *
     core->input.term_source = begin;
     icodec_jpeg_prepare(core, limits, error);
     jpeg_read_header(&core->info, TRUE);
+    jpeg->has_header = true;
     if (!icodec_jpeg_check(core, error)) {
         icodec_jpeg_close(jpeg);
         return NULL;

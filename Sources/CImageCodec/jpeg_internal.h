@@ -25,6 +25,7 @@ typedef struct {
     bool raw_cmyk;
     struct icodec_jpeg_coarse *coarse; // NULL: all coefficients are decoded
     icodec_bytes icc, exif;
+    icodec_work work;
     bool has_exif, icc_is_broken;
     uint32_t icc_parts, icc_next;
 } icodec_jpeg_core;

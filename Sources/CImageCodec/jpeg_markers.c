@@ -54,6 +54,7 @@ boolean icodec_jpeg_take_marker(j_decompress_ptr info) {
     size_t length = (size_t)high << 8 | low;
     if (length < 2) icodec_jpeg_leave(core, ICODEC_CORRUPT, "a marker segment shorter than its own length field");
     length -= 2;
+    if (!icodec_work_on(&core->work, 0, core->error)) longjmp(core->jump, 1);
     uint8_t bytes[65536];
     size_t count = 0;
     while (count < length) {

@@ -14,9 +14,10 @@ struct icodec_png {
     icodec_source source;
     icodec_limits limits;
     icodec_watch watch;
-    uint64_t position, memory;
+    uint64_t position, memory, reads;
     uint32_t frames, row;
-    bool at_end, has_ended;
+    bool at_end, has_ended, is_header;
+    bool is_short; // of the memory that the limits allow
     size_t buffered, consumed;
     uint8_t buffer[32768]; // a file's part that is being read
 };
@@ -32,6 +33,8 @@ static void check_time(icodec_png *self) {
 
 static void on_error(png_structp png, png_const_charp message) {
     icodec_png *self = png_get_error_ptr(png);
+    // libpng does without some of what it asks for.
+    if (self->is_short && strstr(message, "emory")) leave(self, ICODEC_LIMIT, "decoding needs more memory than allowed");
     leave(self, self->at_end ? ICODEC_TRUNCATED : ICODEC_CORRUPT, message);
 }
 
@@ -45,7 +48,8 @@ typedef union {
 
 static png_voidp take_memory(png_structp png, png_alloc_size_t size) {
     icodec_png *self = png_get_mem_ptr(png);
-    if (size > self->limits.memory || self->memory + size > self->limits.memory) return NULL;
+    self->is_short = size > self->limits.memory || self->memory + size > self->limits.memory;
+    if (self->is_short) return NULL;
     block *memory = malloc(sizeof(block) + size);
     if (!memory) return NULL;
     memory->size = size;
@@ -61,10 +65,18 @@ static void give_memory(png_structp png, png_voidp pointer) {
     free(memory);
 }
 
+/// Counts the reads: two for each chunk, and one for each KiB of those that are passed over. Of pixels, where encoders write chunks of
+/// kilobytes, the file may have as many as it is large.
+static void count_read(icodec_png *self, size_t count) {
+    uint64_t most = 2 * icodec_most_items + (self->is_header ? 0 : self->source.size / 256);
+    if (++self->reads > most) leave(self, ICODEC_LIMIT, self->is_header ? "a header of too many chunks" : "too many chunks");
+    // A megabyte of data may inflate to a gigabyte.
+    if (count >= 1024 || self->reads % 64 == 0) check_time(self);
+}
+
 static void on_read(png_structp png, png_bytep into, size_t count) {
     icodec_png *self = png_get_io_ptr(png);
-    // A megabyte of data may inflate to a gigabyte.
-    check_time(self);
+    count_read(self, count);
     while (count > 0) {
         if (self->consumed == self->buffered || self->source.bytes) {
             bool direct = self->source.bytes || count >= sizeof self->buffer;
@@ -137,6 +149,7 @@ icodec_png *icodec_png_open(const icodec_source *source, const icodec_limits *li
     self->watch = limits->watch;
     self->error = error;
     self->frames = 1;
+    self->is_header = true;
     icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
     if (setjmp(self->jump)) {
         icodec_png_close(self);
@@ -146,11 +159,13 @@ icodec_png *icodec_png_open(const icodec_source *source, const icodec_limits *li
         PNG_LIBPNG_VER_STRING, self, on_error, on_warning, self, take_memory, give_memory);
     if (self->png) self->info = png_create_info_struct(self->png);
     if (!self->info) {
+        if (self->is_short) icodec_fail(error, ICODEC_LIMIT, -1, "decoding needs more memory than allowed");
         icodec_png_close(self);
         return NULL;
     }
     prepare(self);
     png_read_info(self->png, self->info);
+    self->is_header = false;
     return self;
 }
 

@@ -25,12 +25,32 @@ static uint64_t time_of_frames(const WebPDemuxer *demuxer) {
     return milliseconds;
 }
 
+/// Counts the chunks from a position on, with those of frames: libwebp keeps a structure for each.
+static bool count_chunks(const uint8_t *bytes, size_t count, bool are_frames, icodec_work *work, icodec_error *error) {
+    for (size_t at = 0; count - at >= 8;) {
+        const uint8_t *chunk = bytes + at;
+        size_t size = chunk[4] | (size_t)chunk[5] << 8 | (size_t)chunk[6] << 16 | (size_t)chunk[7] << 24;
+        at += 8;
+        if (!icodec_work_on(work, 8, error)) return false;
+        // One byte more where the size is odd; the last one may be cut.
+        size_t there = size < count - at ? size : count - at;
+        if (!are_frames && memcmp(chunk, "ANMF", 4) == 0 && there >= 16 &&
+            !count_chunks(bytes + at + 16, there - 16, true, work, error))
+            return false;
+        at += there;
+        if (size % 2 && at < count) at++;
+    }
+    return true;
+}
+
 bool icodec_webp_describe(
     const uint8_t *bytes, size_t count, const icodec_limits *limits, icodec_description *description,
     icodec_webp_frame *frame, icodec_error *error) {
     if (!icodec_open_libwebp(error)) return false;
     memset(description, 0, sizeof *description);
     memset(frame, 0, sizeof *frame);
+    icodec_work work = {0, 0};
+    if (count > 12 && !count_chunks(bytes + 12, count - 12, false, &work, error)) return false;
     WebPData data = {bytes, count};
     WebPDemuxState state = WEBP_DEMUX_PARSE_ERROR;
     WebPDemuxer *demuxer = WebPDemuxInternal(&data, 1, &state, WEBP_DEMUX_ABI_VERSION);

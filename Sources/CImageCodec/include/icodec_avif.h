@@ -5,6 +5,34 @@
 
 typedef struct icodec_avif icodec_avif;
 
+/// The most that an AVIF may have. A photo of 100 megapixels in cells of 512 x 512 has 400 items and as many references, and the same of its
+/// alpha; each has up to eight properties, which items of one kind share. MIAF (ISO/IEC 23000-22, section 7.3.11.4.2) wants 64 pixels of each side
+/// of a cell.
+enum {
+    icodec_avif_most_items = 4096, // and references between them
+    icodec_avif_most_extents = 16384,
+    icodec_avif_most_properties = 16384,
+    icodec_avif_most_associations = 65536,
+    icodec_avif_most_exifs = 16,
+    icodec_avif_most_tracks = 16,
+    icodec_avif_least_side = 64,
+};
+
+/// The boxes of an AVIF: how much there is of what libavif spends time or memory on.
+typedef struct {
+    icodec_work work; // all boxes
+    uint64_t items, locations, extents, references, properties, associated, associations, exifs; // in all tables of items
+    uint64_t tracks, runs, entries; // of frames
+    uint64_t merged; // bytes of items in several parts, which are copied
+    uint64_t cells, own_cells; // images that grids are put together of; those of the image itself
+    uint64_t largest_cell; // pixels, as they are decoded; 0: none has a size
+    uint32_t smallest_side; // of its own cells; UINT32_MAX: none has a size
+    bool prefers_items; // to a track, by its brand
+} icodec_avif_boxes;
+
+/// Counts the boxes of an AVIF before it is parsed, in a time that its limits bound, too.
+bool icodec_avif_scan(const uint8_t *bytes, size_t count, icodec_avif_boxes *boxes, icodec_error *error);
+
 /// Opens an AVIF, an image or a sequence, and reads its container. `bytes` are in use until it is closed.
 icodec_avif *icodec_avif_open(const uint8_t *bytes, size_t count, const icodec_limits *limits, icodec_error *error);
 

@@ -62,6 +62,15 @@ typedef struct {
     int fd;
 } icodec_source;
 
+/// The work on a header of any format; more than the most of it is ICODEC_LIMIT. A library spends up to microseconds and hundreds of bytes on each
+/// item, which may take eight bytes of the file; encoders write dozens of items.
+typedef struct {
+    uint64_t items; // chunks, segments, blocks, boxes, frames, entries of tables
+    uint64_t bytes; // that they have
+} icodec_work;
+
+enum { icodec_most_items = 1 << 16, icodec_most_header_bytes = 64 << 20 };
+
 /// The content of the header. Pointers refer to the decoder or the input.
 typedef struct {
     uint32_t width, height;
