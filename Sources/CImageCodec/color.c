@@ -12,6 +12,9 @@ struct icodec_transform {
     int pixels;
 };
 
+/// The most steps of a conversion; profiles have about five.
+enum { icodec_most_steps = 64 };
+
 /// lcms2 reports errors in a profile, which is then treated as unusable.
 static void on_error(cmsContext context, cmsUInt32Number code, const char *text) { (void)context, (void)code, (void)text; }
 
@@ -21,6 +24,40 @@ static cmsContext make_context(icodec_error *error) {
     if (context) cmsSetLogErrorHandlerTHR(context, on_error);
     else icodec_fail(error, ICODEC_MEMORY, -1, "there is no memory for a colour conversion");
     return context;
+}
+
+static uint64_t number(const uint8_t *bytes) {
+    return (uint64_t)bytes[0] << 24 | (uint64_t)bytes[1] << 16 | (uint64_t)bytes[2] << 8 | bytes[3];
+}
+
+/// Bytes that lcms2 may take for the steps of a tag of type mpet, each of which may say that it is any part of the profile (ICC.1:2022,
+/// section 10.16). A set of curves may do so for each channel.
+static uint64_t bytes_of_steps(const uint8_t *tag, size_t count) {
+    uint64_t steps = number(tag + 12), parts = 0;
+    // The table of their places has to be there.
+    if (steps > (count - 16) / 8) return 0;
+    for (uint64_t step = 0; step < steps; step++) {
+        uint64_t place = number(tag + 16 + step * 8);
+        bool is_there = place + 12 <= count;
+        bool has_curves = is_there && memcmp(tag + place, "cvst", 4) == 0;
+        parts += has_curves ? (uint64_t)tag[place + 8] << 8 | tag[place + 9] : 1;
+    }
+    return parts * count;
+}
+
+/// Refuses a profile that takes far more memory and time than its size.
+static bool check_steps(const uint8_t *icc, size_t count, icodec_error *error) {
+    if (count < 132) return true;
+    uint64_t tags = number(icc + 128);
+    // lcms2 reads no profile of more tags.
+    for (uint64_t tag = 0; tag < tags && tag < 100 && 132 + tag * 12 + 12 <= count; tag++) {
+        uint64_t place = number(icc + 132 + tag * 12 + 4);
+        if (place + 16 > count || memcmp(icc + place, "mpet", 4) != 0) continue;
+        uint64_t steps = number(icc + place + 12);
+        if (steps > icodec_most_steps || bytes_of_steps(icc + place, count - place) > icodec_most_header_bytes)
+            return icodec_fail(error, ICODEC_LIMIT, -1, "a colour profile of %u steps", (unsigned)steps);
+    }
+    return true;
 }
 
 static double srgb_light(double value) {
@@ -79,7 +116,7 @@ static icodec_transform *finish(cmsContext context, cmsHPROFILE profile, int pix
 icodec_transform *icodec_transform_create(
     const uint8_t *icc, size_t count, int pixels, bool *is_usable, icodec_error *error) {
     *is_usable = false;
-    if (count > UINT32_MAX) return NULL;
+    if (count > UINT32_MAX || !check_steps(icc, count, error)) return NULL;
     cmsContext context = make_context(error);
     if (!context) return NULL;
     cmsHPROFILE profile = cmsOpenProfileFromMemTHR(context, icc, (cmsUInt32Number)count);

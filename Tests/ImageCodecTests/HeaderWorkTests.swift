@@ -192,6 +192,11 @@ import Testing
         }
     }
 
+    @Test func `a colour profile of a thousand steps that are the same bytes is refused before it is converted`() {
+        #expect(code(HostileImages.png(profile: HostileImages.profile(steps: 3))) == (nil, nil))
+        #expect(code(HostileImages.png(profile: HostileImages.profile(steps: 1_000))).image == .limitExceeded)
+    }
+
     // MARK: Memory and time
 
     @Test func `a limit of memory that is exceeded is told as such, however small it is`() throws {
