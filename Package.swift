@@ -70,6 +70,7 @@ let package = Package(
             name: "DynamicLibraries", dependencies: ["ConcurrencyPrimitives"], swiftSettings: strict,
             linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "ProcessLimits", swiftSettings: strict),
+        .target(name: "TextIdentity", swiftSettings: strict),
         .target(name: "Units", swiftSettings: strict),
         .target(name: "XMLParsing", dependencies: ["DynamicLibraries"], swiftSettings: strict),
         .target(name: "URLSigning", dependencies: ["Digests"], swiftSettings: strict),
@@ -91,7 +92,9 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "DiskStore",
-            dependencies: ["CLinux", "CSQLite", "CXXHash", "ConcurrencyPrimitives", "Units", logging],
+            dependencies: [
+                "CLinux", "CSQLite", "CXXHash", "ConcurrencyPrimitives", "TextIdentity", "Units", logging,
+            ],
             swiftSettings: strict
         ),
         .target(
@@ -195,6 +198,7 @@ let package = Package(
         .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),
         .testTarget(name: "DownloadListsTests", dependencies: ["Digests", "DownloadLists"], swiftSettings: strict),
         .testTarget(name: "DynamicLibrariesTests", dependencies: ["DynamicLibraries"], swiftSettings: strict),
+        .testTarget(name: "TextIdentityTests", dependencies: ["TextIdentity"], swiftSettings: strict),
         .testTarget(name: "UnitsTests", dependencies: ["Units"], swiftSettings: strict),
         .testTarget(name: "WorkerProcessesTests", dependencies: ["WorkerProcesses"], swiftSettings: strict),
         .testTarget(name: "XMLParsingTests", dependencies: ["XMLParsing"], swiftSettings: strict),
@@ -216,7 +220,8 @@ let package = Package(
         .testTarget(
             name: "ImageCodecTests", dependencies: ["CImageCodec", "ImageCodec", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "DiskStoreTests", dependencies: ["DiskStore", "ConcurrencyPrimitives", "TestSupport", logging],
+            name: "DiskStoreTests",
+            dependencies: ["DiskStore", "ConcurrencyPrimitives", "TestSupport", "TextIdentity", logging],
             swiftSettings: strict),
         .testTarget(
             name: "MemoryCacheTests", dependencies: ["ConcurrencyPrimitives", "MemoryCache", "TestSupport"],

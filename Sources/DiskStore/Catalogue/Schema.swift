@@ -4,9 +4,9 @@ enum Schema {
     static let applicationID: Int64 = 0x696D_6763
     /// Incremented with every change of the tables; a higher version is never opened. An older one is migrated, which
     /// requires a step in `SchemaMigration.steps`.
-    static let version: Int64 = 4
+    static let version: Int64 = 5
     /// The versions that can be read without migration, if the index cannot be written: see `readableCopy(of:)`.
-    static let readableVersions: ClosedRange<Int64> = 1...4
+    static let readableVersions: ClosedRange<Int64> = 1...5
 
     /// * `entries` grows at its end, because numbers are given out in ascending order: a commit at a million entries
     ///   dirties as many pages as one at a thousand. Keys are found by hash, so the index on them stays narrow; a key's

@@ -18,6 +18,7 @@ extension SchemaMigration {
         let copy = try connection.copyInMemory()
         if version < 3 { try copy.execute(capacityAndHolds) }
         if version < 4 { try copy.execute(version4) }
+        if version < 5 { try copy.execute(version5) }
         return copy
     }
 }

@@ -14,6 +14,7 @@ struct SchemaMigration {
         1: { (migration) throws(StoreError) in try migration.hideSelectingFields() },
         2: { (migration) throws(StoreError) in try migration.connection.execute(capacityAndHolds) },
         3: { (migration) throws(StoreError) in try migration.connection.execute(version4) },
+        4: { (migration) throws(StoreError) in try migration.connection.execute(version5) },
     ]
 
     /// The versions that can be migrated.

@@ -5,17 +5,16 @@ extension Index {
     // MARK: Staging
 
     /// Makes the list ready for its next array: what is left of former ones goes.
+    ///
+    /// From the first transaction on, no other sync can write for this list. So nothing is staged when this returns.
     func beginStaging(_ list: ListState, _ token: Int64) throws(StoreError) {
-        let leftover = try change { (_) throws(StoreError) -> Bool in
+        try change { (_) throws(StoreError) in
             let catalogue = try catalogue()
-            guard let staging = try catalogue.staging(ofList: list.list), try catalogue.list(list.list) == list else {
-                throw taken
-            }
+            guard try catalogue.list(list.list)?.revision == list.revision else { throw taken }
             try catalogue.saveStaging(token, ofList: list.list)
-            return staging != 0
         }
-        try collectEnded(in: list.list, upTo: list.revision)
-        if leftover { try undoStaging(list, token) }
+        try undoStaging(list, token)
+        try collectEnded(in: list, token)
     }
 
     func checkStaging(_ list: Int64, _ token: Int64) throws(StoreError) {
@@ -43,46 +42,42 @@ extension Index {
         }
     }
 
-    /// Takes back what an array wrote that was never taken over.
+    /// Takes back what an array wrote that was never taken over. Its items go first: an id has one row that is listed.
     private func undoStaging(_ list: ListState, _ token: Int64) throws(StoreError) {
-        var last = ""
-        while true {
-            let rows = try catalogue().openItems(ofList: list.list, after: last, limit: listBatch)
-            guard let end = rows.last else { break }
-            last = end.id
-            let wrong = rows.map(\.row).filter {
-                $0.since > list.revision || $0.until > list.revision && $0.until != ListSchema.open
-            }
-            if wrong.isEmpty { continue }
-            try change { (_) throws(StoreError) in
-                try checkStaging(list.list, token)
-                for row in wrong {
-                    if row.since > list.revision {
-                        try catalogue().deleteItem(row.item)
-                    } else {
-                        try catalogue().end(row.item, at: ListSchema.open)
-                    }
-                }
-            }
+        try repeatedly(list, token) { (catalogue) throws(StoreError) in
+            try catalogue.deleteStagedItems(ofList: list.list, since: list.revision, limit: listBatch)
         }
+        try repeatedly(list, token) { (catalogue) throws(StoreError) in
+            try catalogue.reopenItems(ofList: list.list, until: list.revision, limit: listBatch)
+        }
+        try repeatedly(list, token) { (catalogue) throws(StoreError) in
+            try catalogue.undoPending(ofList: list.list, since: list.revision, limit: listBatch)
+        }
+    }
+
+    /// Runs a step of the sync with the token in transactions of its own, until it returns false.
+    private func repeatedly(
+        _ list: ListState, _ token: Int64, _ step: (Catalogue) throws(StoreError) -> Bool
+    ) throws(StoreError) {
         var isMore = true
         while isMore {
             isMore = try change { (_) throws(StoreError) in
                 try checkStaging(list.list, token)
-                return try catalogue().deletePending(ofList: list.list, since: list.revision, limit: listBatch)
+                return try step(catalogue())
             }
         }
     }
 
-    /// Deletes the items that ended, with the records and files of those that no array has.
-    func collectEnded(in list: Int64, upTo revision: Int64) throws(StoreError) {
+    /// Deletes the items that ended, with the records and files of those that are not listed again.
+    private func collectEnded(in list: ListState, _ token: Int64) throws(StoreError) {
         var isMore = true
         while isMore {
             isMore = try change { (totals) throws(StoreError) in
+                try checkStaging(list.list, token)
                 let catalogue = try catalogue()
-                let ended = try catalogue.ended(inList: list, upTo: revision, limit: listBatch)
+                let ended = try catalogue.ended(inList: list.list, upTo: list.revision, limit: listBatch)
                 for (item, id) in ended {
-                    if try !catalogue.hasOpenItem(id, inList: list) { try deleteRecord(id, of: list, &totals) }
+                    if try !catalogue.isListed(id, inList: list.list) { try deleteRecord(id, of: list.list, &totals) }
                     try catalogue.deleteItem(item)
                 }
                 return !ended.isEmpty
@@ -90,10 +85,10 @@ extension Index {
         }
     }
 
-    /// Deletes the records, and unpins the files, of some ids that are listed no longer.
+    /// Deletes the records, and unpins the files, of some ids that are not listed any more.
     func deleteRecords(_ ids: [String], of list: Int64) throws(StoreError) {
         try change { (totals) throws(StoreError) in
-            for id in ids where try !catalogue().hasOpenItem(id, inList: list) {
+            for id in ids where try !catalogue().isListed(id, inList: list) {
                 try deleteRecord(id, of: list, &totals)
             }
         }
@@ -110,7 +105,8 @@ extension Index {
 
     /// Stores the records of a page and settles their ids; those that it did not bring go back into the queue.
     ///
-    /// - Returns: The records that were stored: ids that are listed no longer are left out.
+    /// - Returns: The records that were stored. A record is left out if its id was removed or asked for again meanwhile, or if
+    ///   another sync has settled it: the stored one may be newer.
     func settle(_ list: Int64, _ records: [NewListRecord], missing: [String]) throws(StoreError) -> [StoredListRecord] {
         let bytes = records.reduce(0) { $0 + 600 + Int64($1.body.count) * 5 / 4 }
         return try changeWithRoom(for: bytes) { (totals) throws(StoreError) in
@@ -119,11 +115,11 @@ extension Index {
             var change = state.change
             var stored: [StoredListRecord] = []
             for record in records {
-                // Removed, or changed once more, by a sync that did not know of this one.
-                guard let item = try catalogue.listedItem(record.item.id, ofList: list) else { continue }
+                guard let item = try catalogue.listedItem(record.item.id, ofList: list),
+                    try catalogue.settlePending(item.id, ofList: list, askedBy: record.asked.revision)
+                else { continue }
                 change += 1
                 try catalogue.insertRecord(record, list: list, change: change)
-                if item.modified == record.item.modified { try catalogue.deletePending(item.id, ofList: list) }
                 try pin(record.files, record: item.id, ofList: list, &totals)
                 stored.append(
                     StoredListRecord(

@@ -51,6 +51,8 @@ final class Index {
     /// A capacity announced by another process, until it is applied.
     var announcedCapacity: Int64?
     var capacityChange: CapacityChange?
+    /// Called before each write transaction. Tests end a process there, or let another one act first.
+    var beforeChange: (() throws(StoreError) -> Void)?
 
     init(paths: Paths, configuration: StoreConfiguration, generations: Generations) {
         self.paths = paths
@@ -75,6 +77,7 @@ final class Index {
         if configuration.isReadOnly {
             throw StoreError(.notWritable, "the store was opened for reading only", path: paths.root)
         }
+        try beforeChange?()
         try ensureOpen(seenWithin: 0)
         let catalogue = try catalogue()
         try catalogue.begin()

@@ -1,4 +1,6 @@
-/// The next array of a list, as it is received: written beside the one that holds, in small transactions, and taken over in one when
+import TextIdentity
+
+/// The next array of a list, as it is received: written next to the present one in small transactions, and taken over in one when
 /// it is whole. One that is not taken over leaves the list as it was.
 ///
 /// Used by one thread at a time. Two syncs that stage one list at once disturb each other, and nothing else: the one that began
@@ -14,23 +16,27 @@ package final class ListStaging {
 
     private var plan: PositionPlan
     private var window: [Seen] = []
-    private var windowIDs: Set<String> = []
+    private var windowIDs: Set<ByteText> = []
     private var seen = ItemSet()
     private var difference = ListDifference()
     private var nextNew: Int64
 
-    /// Ids that are looked at together, and those of them that are then written.
-    private static let windowSize = 2000
-    private static let batch = 1000
+    /// Ids that are looked at together. Half of them are then written.
+    private let windowSize: Int
 
     private struct Seen {
         let item: ListedItem
         let row: Catalogue.ItemRow?
     }
 
-    /// - Parameter isPartial: The array has only what changed; nothing is removed but what ``remove(_:)`` names.
-    package init(_ list: ListState, isPartial: Bool, in store: DiskStore) throws(StoreError) {
+    /// - Parameters:
+    ///   - isPartial: The array has only what changed; nothing is removed but what ``remove(_:)`` names.
+    ///   - windowSize: The number of ids that are looked at together.
+    package init(
+        _ list: ListState, isPartial: Bool, windowSize: Int = 2000, in store: DiskStore
+    ) throws(StoreError) {
         self.store = store
+        self.windowSize = windowSize
         self.list = list.list
         self.isPartial = isPartial
         former = list
@@ -44,9 +50,9 @@ package final class ListStaging {
         nextNew = (first ?? 0) - PositionPlan.frontRoom
     }
 
-    /// Takes the next id of the array. One that has come before is left out.
+    /// Takes the next id of the array. An id that came before is left out.
     package func add(_ item: ListedItem) throws(StoreError) {
-        guard windowIDs.insert(item.id).inserted else { return }
+        guard windowIDs.insert(item.id.asBytes).inserted else { return }
         let list = list
         let rows = try store.withIndex { (index) throws(StoreError) in
             try index.catalogue().itemRows(item.id, ofList: list)
@@ -56,23 +62,26 @@ package final class ListStaging {
         let row = rows.first { $0.until == ListSchema.open }
         if let row, !seen.insert(row.item) { return }
         window.append(Seen(item: item, row: row))
-        if window.count >= Self.windowSize { try write(Self.batch) }
+        if window.count >= windowSize { try write(windowSize / 2) }
     }
 
-    /// Removes an id that a partial array names as deleted.
+    /// Removes an id that a partial array names as deleted. An id that the array has named before stays.
     package func remove(_ id: String) throws(StoreError) {
+        if windowIDs.contains(id.asBytes) { return }
         let (list, token, revision) = (list, token, revision)
-        let isRemoved = try store.withIndex { (index) throws(StoreError) in
+        let rows = try store.withIndex { (index) throws(StoreError) in
+            try index.catalogue().itemRows(id, ofList: list)
+        }
+        guard let row = rows.first(where: { $0.until == ListSchema.open }), row.since < revision,
+            !seen.contains(row.item)
+        else { return }
+        try store.withIndex { (index) throws(StoreError) in
             try index.change { (_) throws(StoreError) in
-                let catalogue = try index.catalogue()
                 try index.checkStaging(list, token)
-                guard let row = try catalogue.itemRows(id, ofList: list).first(where: { $0.until == ListSchema.open })
-                else { return false }
-                try catalogue.end(row.item, at: revision)
-                return true
+                try index.catalogue().end(row.item, at: revision)
             }
         }
-        if isRemoved { difference.removed += 1 }
+        difference.removed += 1
     }
 
     /// Takes the array over, now that it is whole: the ids, the removals and the queue in one transaction.
@@ -116,7 +125,7 @@ package final class ListStaging {
             if let row = seen.row, !isChanged, row.position == position { continue }
             changes.append(Change(item: seen.item, former: seen.row?.item, position: position, isPending: isChanged))
         }
-        for seen in window.prefix(count) { windowIDs.remove(seen.item.id) }
+        for seen in window.prefix(count) { windowIDs.remove(seen.item.id.asBytes) }
         window.removeFirst(count)
         let (list, token, revision) = (list, token, revision)
         var start = 0
@@ -140,15 +149,15 @@ package final class ListStaging {
     /// Ends the items that the new array does not have.
     private func endUnseen() throws(StoreError) {
         let (list, token, revision) = (list, token, revision)
-        var last = ""
+        var last: (position: Int64, item: Int64) = (.min, .min)
         while true {
             let after = last
             let rows = try store.withIndex { (index) throws(StoreError) in
-                try index.catalogue().openItems(ofList: list, after: after, limit: index.listBatch)
+                try index.catalogue().itemRows(ofList: list, after: after.position, after.item, limit: index.listBatch)
             }
             guard let end = rows.last else { return }
-            last = end.id
-            let unseen = rows.map(\.row).filter {
+            last = (end.position, end.item)
+            let unseen = rows.filter {
                 $0.until == ListSchema.open && $0.since < revision && !seen.contains($0.item)
             }.map(\.item)
             if unseen.isEmpty { continue }

@@ -49,6 +49,8 @@ package struct ListedItem: Sendable, Equatable {
 package struct PendingItem: Sendable, Equatable {
     package let item: ListedItem
     package let place: PendingPlace
+    /// The revision that asks for the record.
+    let revision: Int64
 }
 
 /// A place in the queue of pending ids.
@@ -66,14 +68,17 @@ package struct PendingPlace: Sendable, Equatable {
 
 /// A record to be stored.
 package struct NewListRecord: Sendable {
-    package var item: ListedItem
+    /// The entry of the queue that the record was fetched for.
+    package var asked: PendingItem
     package var sortKey: ListSortKey
     package var body: [UInt8]
     /// The files that the record names, to be pinned while the record is there.
     package var files: [NewPin]
 
-    package init(item: ListedItem, sortKey: ListSortKey, body: [UInt8], files: [NewPin] = []) {
-        self.item = item
+    package var item: ListedItem { asked.item }
+
+    package init(asked: PendingItem, sortKey: ListSortKey, body: [UInt8], files: [NewPin] = []) {
+        self.asked = asked
         self.sortKey = sortKey
         self.body = body
         self.files = files

@@ -13,9 +13,9 @@ struct ListPage {
         var matching = Matching(asked)
         var elements = JSONElements()
         func take(_ element: JSONElement) throws {
-            let item: ListedItem
+            let asked: PendingItem
             let id = try Self.id(of: element)
-            do throws(UnexpectedRecord) { item = try matching.item(id) } catch {
+            do throws(UnexpectedRecord) { asked = try matching.item(id) } catch {
                 throw JSONFault(reason: error.description, place: element.place)
             }
             guard String(validating: element.value, as: UTF8.self) != nil else {
@@ -24,7 +24,7 @@ struct ListPage {
             // `null` stands for no record.
             guard !element.value.elementsEqual("null".utf8) else { return }
             matching.add(
-                NewListRecord(item: item, sortKey: Self.key(of: element.value, at: sortKey), body: element.value))
+                NewListRecord(asked: asked, sortKey: Self.key(of: element.value, at: sortKey), body: element.value))
         }
         try elements.append(body, take)
         try elements.end()
@@ -38,7 +38,7 @@ struct ListPage {
     init(_ found: [(id: String, body: [UInt8])], asked: [PendingItem]) throws(UnexpectedRecord) {
         var matching = Matching(asked)
         for record in found {
-            matching.add(NewListRecord(item: try matching.item(record.id), sortKey: .none, body: record.body))
+            matching.add(NewListRecord(asked: try matching.item(record.id), sortKey: .none, body: record.body))
         }
         (records, missing) = (matching.records, matching.missing)
     }
@@ -53,16 +53,16 @@ struct ListPage {
     /// The records of a page beside the ids that were asked for.
     private struct Matching {
         private let asked: [PendingItem]
-        private let items: [String: ListedItem]
+        private let items: [String: PendingItem]
         private(set) var records: [NewListRecord] = []
         private var brought: Set<String> = []
 
         init(_ asked: [PendingItem]) {
             self.asked = asked
-            items = Dictionary(asked.map { ($0.item.id, $0.item) }) { $1 }
+            items = Dictionary(asked.map { ($0.item.id, $0) }) { $1 }
         }
 
-        func item(_ id: String) throws(UnexpectedRecord) -> ListedItem {
+        func item(_ id: String) throws(UnexpectedRecord) -> PendingItem {
             guard let item = items[id] else { throw UnexpectedRecord(id: id) }
             return item
         }

@@ -7,7 +7,9 @@ import Testing
 struct ListUnderTest {
     let test: StoreUnderTest
     var name = ListName(owner: "ann", group: "", name: "inbox")
-    var store: DiskStore { test.store }
+    /// The store after it was opened again.
+    var migrated: DiskStore?
+    var store: DiskStore { migrated ?? test.store }
 
     init() throws { test = try StoreUnderTest() }
 
@@ -31,13 +33,14 @@ struct ListUnderTest {
         let pending = try store.pending(of: state, after: .first(ofAttempt: 0), limit: 100_000)
         for start in stride(from: 0, to: pending.count, by: 500) {
             let part = pending[start..<min(pending.count, start + 500)]
-            _ = try store.settle(part.map { record($0.item) }, missing: [], of: state)
+            _ = try store.settle(part.map { record($0) }, missing: [], of: state)
         }
     }
 
-    func record(_ item: ListedItem) -> NewListRecord {
-        NewListRecord(
-            item: item, sortKey: .number(Double(item.recency)), body: Array("\(item.id)@\(item.modified)".utf8))
+    func record(_ asked: PendingItem) -> NewListRecord {
+        let item = asked.item
+        return NewListRecord(
+            asked: asked, sortKey: .number(Double(item.recency)), body: Array("\(item.id)@\(item.modified)".utf8))
     }
 
     func records(_ order: ListOrder = .array) throws -> [String] {
@@ -80,7 +83,7 @@ struct ListUnderTest {
     @Test func `what is pending is merged with what is new, without duplicates`() throws {
         try list.takeOver((0..<10).map { ("\($0)", 10 - $0) })
         _ = try list.store.settle(
-            list.store.pending(of: list.state, after: .first(ofAttempt: 0), limit: 3).map { list.record($0.item) },
+            list.store.pending(of: list.state, after: .first(ofAttempt: 0), limit: 3).map { list.record($0) },
             missing: [], of: list.state)
         try list.takeOver([("new", 20)] + (0..<10).map { ("\($0)", $0 == 5 ? 15 : 10 - $0) })
         #expect(try list.pending() == ["new", "5", "3", "4", "6", "7", "8", "9"])
@@ -93,6 +96,38 @@ struct ListUnderTest {
         let error = #expect(throws: StoreError.self) { _ = try staging.finish(validator: "") }
         #expect(error?.code == .taken)
         #expect(try list.pending() == ["new"])
+    }
+
+    @Test func `a page that is older than what another sync stored changes nothing`() throws {
+        try list.takeOver([("a", 1)])
+        let late = try list.store.pending(of: list.state, after: .first(ofAttempt: 0), limit: 1).map { list.record($0) }
+        try list.takeOver([("a", 2)])
+        #expect(try list.store.settle(late, missing: [], of: list.state).isEmpty)
+        #expect(try list.pending() == ["a"])
+        try list.settleAll()
+        #expect(try list.store.settle(late, missing: [], of: list.state).isEmpty)
+        #expect(try list.records() == ["a@2"] && list.pending() == [])
+    }
+
+    @Test func `a page that is stored while the next array is received does not settle what that one asks for`() throws
+    {
+        try list.takeOver([("a", 1)])
+        let staging = try ListStaging(list.state, isPartial: false, windowSize: 2, in: list.store)
+        for id in ["a", "b", "c"] { try staging.add(ListedItem(id: id, isNumeric: false, modified: "2", recency: 2)) }
+        try list.settleAll()
+        #expect(try list.records() == ["a@1"] && list.pending() == [])
+        _ = try staging.finish(validator: "")
+        #expect(Set(try list.pending()) == ["a", "b", "c"])
+    }
+
+    @Test func `ids that are equal only by canonical equivalence are two`() throws {
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        try list.takeOver([(composed, 1), (decomposed, 2)])
+        try list.settleAll()
+        #expect(
+            try list.records().map { Array($0.utf8) } == ["\(composed)@1", "\(decomposed)@2"].map { Array($0.utf8) })
+        #expect(try list.takeOver([(decomposed, 2)])?.removed == 1)
+        #expect(try list.records().map { Array($0.utf8) } == [Array("\(decomposed)@2".utf8)])
     }
 
     @Test func `an array of what changed names ids that changed, also without modification times`() throws {
@@ -118,7 +153,7 @@ struct ListUnderTest {
                 """)
         }
         #expect(throws: StoreError.self) {
-            try list.store.settle(pending.map { list.record($0.item) }, missing: [], of: list.state)
+            try list.store.settle(pending.map { list.record($0) }, missing: [], of: list.state)
         }
         #expect(try list.records() == [] && list.pending() == ["b", "a"])
     }
@@ -126,13 +161,14 @@ struct ListUnderTest {
     @Test func `a list that is removed takes all of its rows with it`() throws {
         let state = try list.state
         try list.takeOver((0..<3000).map { ("\($0)", 1) })
+        let asked = try list.store.pending(of: list.state, after: .first(ofAttempt: 0), limit: 1)
         try list.settleAll()
         #expect(try list.store.withIndex { (index) throws(StoreError) in try index.catalogue().listBytes() } > 0)
         try list.store.removeLists(owner: "ann")
         #expect(try list.store.list(list.name) == nil)
         #expect(try list.store.withIndex { (index) throws(StoreError) in try index.catalogue().listBytes() } == 0)
         #expect(throws: StoreError.self) {
-            try list.store.settle([list.record(ListedItem(id: "1", isNumeric: false))], missing: [], of: state)
+            try list.store.settle(asked.map { list.record($0) }, missing: [], of: state)
         }
     }
 

@@ -107,6 +107,53 @@ import Testing
         try await work.expectNoOrphans()
     }
 
+    /// Ids that take several transactions to write, all of them changed from one array to the next.
+    private func items(_ count: Int, version: Int) -> [ListOrigin.Item] {
+        (0..<count).map { ListOrigin.Item(id: $0, version: version) }
+    }
+
+    private func expectSynced(_ arguments: [String]) async throws {
+        let outcome = try await work.command.run(arguments)
+        #expect(outcome.ending == .exited(0), "\(outcome.errorOutput)")
+        #expect(outcome.lines.last?.hasSuffix(#""failed":0,"pending":0}"#) == true, "\(outcome.lines.last ?? "")")
+        let listed = server.list("ann").map { ($0.id, "ann \($0.id) version \($0.version)") }
+        #expect(try await stored("ann") == Dictionary(uniqueKeysWithValues: listed))
+    }
+
+    @Test func `an array that breaks off at its end leaves nothing behind for the next one`() async throws {
+        let arguments = server.arguments() + ["--page-size", "2000"]
+        server.setList(items(6001, version: 1), of: "ann")
+        try await expectSynced(arguments)
+        let changed = items(6001, version: 2)
+        let elements = changed.map { #"{"id":\#($0.id),"modified":\#($0.version)}"# }
+        server.setFaults { $0.array = "[" + elements.joined(separator: ",") + ",oops]" }
+        let outcome = try await work.command.run(arguments)
+        #expect(outcome.ending != .exited(0))
+        server.setFaults { $0.array = nil }
+        server.setList(Array(changed.dropFirst(50)), of: "ann")
+        try await expectSynced(arguments)
+    }
+
+    @Test func `a sync that is killed while it takes a large array over leaves nothing behind for the next one`()
+        async throws
+    {
+        var generator = SeededGenerator(for: "SyncKill, large")
+        let arguments = server.arguments() + ["--page-size", "2000"]
+        server.setList(items(4001, version: 1), of: "ann")
+        try await expectSynced(arguments)
+        for version in 2...4 {
+            server.setList(items(4001 - 13 * version, version: version), of: "ann")
+            let requests = server.origin.requests.count
+            let process = try work.command.start(arguments)
+            // From the array's arrival on, at any moment; a sync that is faster is none that was killed.
+            _ = await server.origin.waits(upTo: 30) { $0.count > requests || process.ending != nil }
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0...400, using: &generator)))
+            process.send(signal: SIGKILL)
+            _ = await CommandRunner.outcome(of: process)
+            try await expectSynced(arguments)
+        }
+    }
+
     /// Whatever was stored was at some time what the server listed for that user.
     private func expectEveryRecordWasListed(_ user: String) async throws {
         let listed = server.listed(user)

@@ -57,25 +57,68 @@ extension Catalogue {
         try run("UPDATE list_items SET until = ?2 WHERE item = ?1") { $0.bind(1, item).bind(2, revision) }
     }
 
-    /// Adds an id to the queue; one that is there already takes the new place.
+    /// Adds an id to the queue. An id that is queued already takes the new place and keeps the revision that it was queued for, in
+    /// case the new array is not taken over.
     func insertPending(_ item: ListedItem, list: Int64, position: Int64, since: Int64) throws(StoreError) {
         try run(
             """
             INSERT INTO list_pending (list, attempts, age, position, id, since) VALUES (?1, 0, ?2, ?3, ?4, ?5)
-            ON CONFLICT (list, id) DO UPDATE SET age = excluded.age, position = excluded.position
+            ON CONFLICT (list, id) DO UPDATE SET age = excluded.age, position = excluded.position,
+                since = max(since, renewed), renewed = excluded.since
             """
         ) { $0.bind(1, list).bind(2, item.age).bind(3, position).bind(4, item.id).bind(5, since) }
     }
 
-    /// Items that are still listed, in the order of their ids.
-    func openItems(ofList list: Int64, after id: String, limit: Int64) throws(StoreError) -> [(
-        id: String, row: ItemRow
-    )] {
+    /// Rows in the order of their positions and numbers: an id that was moved has two.
+    func itemRows(
+        ofList list: Int64, after position: Int64, _ item: Int64, limit: Int64
+    ) throws(StoreError) -> [ItemRow] {
         try all(
             """
-            SELECT item, position, age, modified, since, until, id FROM list_items
-            WHERE list = ?1 AND id > ?2 ORDER BY id LIMIT ?3
-            """, { $0.bind(1, list).bind(2, id).bind(3, limit) }, row: { ($0.text(6), ItemRow($0)) })
+            SELECT item, position, age, modified, since, until FROM list_items
+            WHERE list = ?1 AND (position, item) > (?2, ?3) ORDER BY position, item LIMIT ?4
+            """, { $0.bind(1, list).bind(2, position).bind(3, item).bind(4, limit) }, row: ItemRow.init)
+    }
+
+    // MARK: Undoing
+
+    /// Deletes some items of an array that was never taken over. False if none are left.
+    func deleteStagedItems(ofList list: Int64, since revision: Int64, limit: Int64) throws(StoreError) -> Bool {
+        try run(
+            """
+            DELETE FROM list_items WHERE item IN (SELECT item FROM list_items WHERE list = ?1 AND since > ?2 LIMIT ?3)
+            """
+        ) { $0.bind(1, list).bind(2, revision).bind(3, limit) }
+        return connection.changes > 0
+    }
+
+    /// Lists some items again that an array ended which was never taken over. False if none are left.
+    func reopenItems(ofList list: Int64, until revision: Int64, limit: Int64) throws(StoreError) -> Bool {
+        try run(
+            """
+            UPDATE list_items SET until = 9223372036854775807 WHERE item IN (
+                SELECT item FROM list_items WHERE list = ?1 AND until > ?2 AND until < 9223372036854775807 LIMIT ?3)
+            """
+        ) { $0.bind(1, list).bind(2, revision).bind(3, limit) }
+        return connection.changes > 0
+    }
+
+    /// Takes back what an array that was never taken over queued: some ids, or that it queued them again. False if nothing is left.
+    func undoPending(ofList list: Int64, since revision: Int64, limit: Int64) throws(StoreError) -> Bool {
+        try run(
+            """
+            DELETE FROM list_pending WHERE list = ?1
+            AND id IN (SELECT id FROM list_pending WHERE list = ?1 AND since > ?2 LIMIT ?3)
+            """
+        ) { $0.bind(1, list).bind(2, revision).bind(3, limit) }
+        if connection.changes > 0 { return true }
+        try run(
+            """
+            UPDATE list_pending SET renewed = 0 WHERE list = ?1
+            AND id IN (SELECT id FROM list_pending WHERE list = ?1 AND renewed > ?2 LIMIT ?3)
+            """
+        ) { $0.bind(1, list).bind(2, revision).bind(3, limit) }
+        return connection.changes > 0
     }
 
     func takeOver(
@@ -88,7 +131,7 @@ extension Catalogue {
 
     // MARK: What is left of former arrays
 
-    /// Items that a revision removed, and that no later one has.
+    /// Items that a revision removed, and that neither the present one nor a staged one has.
     func removed(
         fromList list: Int64, at revision: Int64, after item: Int64, limit: Int64
     ) throws(StoreError) -> [(item: Int64, listed: ListedItem)] {
@@ -97,7 +140,8 @@ extension Catalogue {
             SELECT i.item, i.id, i.numeric, i.modified, i.age FROM list_items i
             WHERE i.list = ?1 AND i.until = ?2 AND i.until < 9223372036854775807 AND i.item > ?3
                 AND NOT EXISTS (
-                    SELECT 1 FROM list_items n WHERE n.list = i.list AND n.id = i.id AND n.until = 9223372036854775807)
+                    SELECT 1 FROM lists l CROSS JOIN list_items n
+                    WHERE l.id = i.list AND n.list = i.list AND n.id = i.id AND n.until > l.revision)
             ORDER BY i.item LIMIT ?4
             """, { $0.bind(1, list).bind(2, revision).bind(3, item).bind(4, limit) },
             row: {
@@ -119,25 +163,17 @@ extension Catalogue {
             """, { $0.bind(1, list).bind(2, revision).bind(3, limit) }, row: { ($0.integer(0), $0.text(1)) })
     }
 
-    func hasOpenItem(_ id: String, inList list: Int64) throws(StoreError) -> Bool {
+    /// Returns true if the present array has the id, or a staged one.
+    func isListed(_ id: String, inList list: Int64) throws(StoreError) -> Bool {
         try first(
-            "SELECT 1 FROM list_items WHERE list = ?1 AND id = ?2 AND until = 9223372036854775807",
-            { $0.bind(1, list).bind(2, id) }, row: { _ in true }) ?? false
+            """
+            SELECT 1 FROM lists l CROSS JOIN list_items i
+            WHERE l.id = ?1 AND i.list = l.id AND i.id = ?2 AND i.until > l.revision
+            """, { $0.bind(1, list).bind(2, id) }, row: { _ in true }) ?? false
     }
 
     func deleteItem(_ item: Int64) throws(StoreError) {
         try run("DELETE FROM list_items WHERE item = ?1") { $0.bind(1, item) }
-    }
-
-    /// Deletes some pending ids of an array that was never taken over. False when none are left.
-    func deletePending(ofList list: Int64, since revision: Int64, limit: Int64) throws(StoreError) -> Bool {
-        try run(
-            """
-            DELETE FROM list_pending WHERE list = ?1
-            AND id IN (SELECT id FROM list_pending WHERE list = ?1 AND since > ?2 LIMIT ?3)
-            """
-        ) { $0.bind(1, list).bind(2, revision).bind(3, limit) }
-        return connection.changes > 0
     }
 }
 

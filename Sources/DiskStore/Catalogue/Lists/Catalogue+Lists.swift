@@ -122,16 +122,25 @@ extension Catalogue {
     // MARK: Pending
 
     func pendingCount(ofList list: Int64) throws(StoreError) -> Int64 {
+        // Without those that the present array removed, and whose records are still to be deleted.
         try first(
             """
-            SELECT count(*) FROM lists l JOIN list_pending p ON p.list = l.id AND p.since <= l.revision WHERE l.id = ?1
+            SELECT (SELECT count(*) FROM list_pending p WHERE p.list = l.id AND p.since <= l.revision) - (
+                SELECT count(DISTINCT e.id) FROM list_items e CROSS JOIN list_pending p
+                WHERE e.list = l.id AND e.until <= l.revision AND e.until < 9223372036854775807
+                    AND p.list = e.list AND p.id = e.id AND p.since <= l.revision
+                    AND NOT EXISTS (
+                        SELECT 1 FROM list_items i
+                        WHERE i.list = e.list AND i.id = e.id AND i.since <= l.revision AND i.until > l.revision))
+            FROM lists l WHERE l.id = ?1
             """, { $0.bind(1, list) }, row: { $0.integer(0) }) ?? 0
     }
 
     func pending(ofList list: Int64, after place: PendingPlace, limit: Int64) throws(StoreError) -> [PendingItem] {
         try all(
             """
-            SELECT p.attempts, p.age, p.position, p.id, i.numeric, i.modified
+            SELECT p.attempts, p.age, p.position, p.id, i.numeric, i.modified,
+                CASE WHEN p.renewed <= l.revision THEN max(p.since, p.renewed) ELSE p.since END
             FROM lists l CROSS JOIN list_pending p CROSS JOIN list_items i
             WHERE l.id = ?1 AND p.list = l.id AND (p.attempts, p.age, p.position, p.id) > (?2, ?3, ?4, ?5)
                 AND p.since <= l.revision
@@ -159,6 +168,28 @@ extension Catalogue {
 
     func deletePending(_ id: String, ofList list: Int64) throws(StoreError) {
         try run("DELETE FROM list_pending WHERE list = ?1 AND id = ?2") { $0.bind(1, list).bind(2, id) }
+    }
+
+    /// Takes an id out of the queue, now that its record is there. If a staged array has queued it again, it stays for that one.
+    ///
+    /// - Parameter revision: The revision that the record was asked for.
+    /// - Returns: False if the id is not queued for that revision: it was settled, or queued again.
+    func settlePending(_ id: String, ofList list: Int64, askedBy revision: Int64) throws(StoreError) -> Bool {
+        let staged: Bool? = try first(
+            """
+            SELECT p.renewed > l.revision FROM lists l CROSS JOIN list_pending p
+            WHERE l.id = ?1 AND p.list = l.id AND p.id = ?2 AND p.since <= l.revision
+                AND CASE WHEN p.renewed <= l.revision THEN max(p.since, p.renewed) ELSE p.since END = ?3
+            """, { $0.bind(1, list).bind(2, id).bind(3, revision) }, row: { $0.integer(0) != 0 })
+        guard let staged else { return false }
+        if staged {
+            try run("UPDATE list_pending SET since = renewed, renewed = 0 WHERE list = ?1 AND id = ?2") {
+                $0.bind(1, list).bind(2, id)
+            }
+        } else {
+            try deletePending(id, ofList: list)
+        }
+        return true
     }
 
     /// Puts an id behind those that were tried less often.
@@ -203,5 +234,6 @@ extension PendingItem {
             id: row.text(3), isNumeric: row.integer(4) != 0, modified: row.text(5), recency: -row.integer(1))
         place = PendingPlace(
             attempts: row.integer(0), age: row.integer(1), position: row.integer(2), id: row.text(3))
+        revision = row.integer(6)
     }
 }

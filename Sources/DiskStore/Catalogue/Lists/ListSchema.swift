@@ -3,11 +3,15 @@
 /// * `lists` has one row a list. `revision` is the array of ids that holds; `staging` names the sync that prepares the next one, 0
 ///   while there is none; `change` counts the records that were stored.
 /// * `list_items` has the ids. An item belongs to the revisions from `since` on, and before `until`: a new array is
-///   written beside the old one in small transactions, and one change of `lists.revision` takes it over, removals included.
+///   written next to the old one in small transactions, and one change of `lists.revision` takes it over, removals included.
 ///   `age` orders them newest first: the modification time, negated, where the server tells it.
+///   A `since` or `until` above `lists.revision`, except the `until` of `open`, is staged. Only the sync whose token is `staging`
+///   writes such values, and the next sync undoes all of them before it writes its own. An id has at most one row with one `until`,
+///   so at most one that is listed.
 /// * `list_records` has the records, `sort_key` as `ListSortKey` encodes it. The record of an id that the revision does not have is
 ///   found by nobody, and deleted later.
-/// * `list_pending` has the ids whose records are to be fetched, those first that were tried least, then the newest.
+/// * `list_pending` has the ids whose records are to be fetched, those first that were tried least, then the newest. `since` is the
+///   revision that asked for the record, `renewed` a later one that asked again, or 0. Both may be staged.
 /// * `list_totals` estimates what all this takes in the index: eviction cannot free it. Triggers keep it, whoever deletes.
 /// * `list_garbage` has lists that were removed and whose rows are still there.
 enum ListSchema {
@@ -39,7 +43,8 @@ enum ListSchema {
             since INTEGER NOT NULL,
             until INTEGER NOT NULL
         );
-        CREATE INDEX list_items_by_id ON list_items (list, id);
+        CREATE UNIQUE INDEX list_items_by_id ON list_items (list, id, until);
+        CREATE INDEX list_items_by_since ON list_items (list, since);
         CREATE INDEX list_items_by_position ON list_items (list, position);
         CREATE INDEX list_items_by_age ON list_items (list, age, position);
         CREATE INDEX list_items_ended ON list_items (list, until) WHERE until < 9223372036854775807;
@@ -62,6 +67,7 @@ enum ListSchema {
             position INTEGER NOT NULL,
             id TEXT NOT NULL,
             since INTEGER NOT NULL,
+            renewed INTEGER NOT NULL DEFAULT 0,
             PRIMARY KEY (list, attempts, age, position, id)
         ) WITHOUT ROWID;
         CREATE UNIQUE INDEX list_pending_by_id ON list_pending (list, id);
