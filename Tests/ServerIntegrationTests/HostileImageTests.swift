@@ -39,4 +39,32 @@ import Testing
         }
         #expect(statuses[200] ?? 0 > 50 && statuses[422] ?? 0 > 50 && statuses[415] ?? 0 > 5, "\(statuses)")
     }
+
+    @Test func `a small file that asks for much is refused with 422, also without workers, and the service lives`()
+        async throws
+    {
+        let files: [String: [UInt8]] = [
+            "/grid.avif": HostileImages.avif(HostileImages.Grid(rows: 20, columns: 70)),
+            "/items.avif": HostileImages.avif(HostileImages.Grid(rows: 64, columns: 150)),
+            "/profile.png": HostileImages.png(profile: HostileImages.profile(steps: 20_000)),
+            "/chunks.png": HostileImages.png(chunks: 1_000_000),
+        ]
+        let origin = try ScriptedOrigin { request in
+            let bytes = files[request.path] ?? []
+            return [
+                .head(status: 200, fields: [("Cache-Control", "max-age=600"), ("Content-Length", "\(bytes.count)")]),
+                .body(bytes),
+            ]
+        }
+        for isolation in ["on", "off"] {
+            let server = try await ServerProcess(origin: origin.url(""), "--isolate-decoders", isolation)
+            for path in files.keys.sorted() {
+                let client = try Client(server.port)
+                let answer = try #require(client.get("/image/w=64,h=64,f=webp\(path)"), "\(path)")
+                #expect(answer.status == 422, "\(path): \(answer.text)")
+            }
+            let client = try Client(server.port)
+            #expect(client.get("/image/w=64,h=64,f=webp/chunks.png")?.status == 422)
+        }
+    }
 }
