@@ -3,6 +3,9 @@ internal import CImageCodec
 /// The resource limits for one image. Sizes in the header are checked before memory is allocated for pixels; an image
 /// that exceeds a limit fails with `limitExceeded`. The limits apply to each image made from a file, alone or with
 /// others, and to each step of it (``ImageBudget``).
+///
+/// The parts of a header (chunks, segments, boxes, items, frames) have fixed limits of tens of thousands, whose excess
+/// is `limitExceeded`, too.
 public struct DecodingLimits: Sendable, Hashable {
     /// Width × height of the stored image, of intermediate images, and of the result. Default 100,000,000.
     public var pixels = 100_000_000

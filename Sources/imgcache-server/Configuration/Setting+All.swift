@@ -107,7 +107,7 @@ extension Setting {
             "max-animation-duration", \.maxAnimationDuration, "The longest time for which an animation is shown once."
         )
         .reloadable,
-        time("image-timeout", \.imageTimeout, "The CPU time for one image, from decoding to encoding.").reloadable,
+        time("image-timeout", \.imageTimeout, "The CPU time for one image, from its header to encoding.").reloadable,
         Setting(
             name: "damaged", placeholder: "serve|refuse",
             help: "Images of damaged originals: served with a lifetime of one minute, or refused with 422.",
