@@ -15,6 +15,9 @@ package final class CountingSemaphore: @unchecked Sendable {
 
     package func signal() { sem_post(semaphore) }
 
+    /// Takes a unit if there is one. Does not wait.
+    package func tryWait() -> Bool { sem_trywait(semaphore) == 0 }
+
     package func wait() {
         while sem_wait(semaphore) != 0 && errno == EINTR {}
     }

@@ -8,7 +8,7 @@ package enum HelperProgram {
     package static let argument = "worker-helper"
 
     /// The version of the messages: of helper and program, which may come from different installations.
-    static let version: UInt8 = 2
+    static let version: UInt8 = 3
 
     /// Messages to a helper.
     enum Command: UInt8 {

@@ -111,6 +111,17 @@ struct MessageSocket: Sendable {
         return filled == count ? bytes : nil
     }
 
+    /// Waits until a message of a process can be received, or the process is gone; false once it stands still, or after a minute.
+    func isReadable(from process: pid_t) -> Bool {
+        let start = ContinuousClock.now
+        var watch = StandstillWatch(clinux_cpu_seconds_of(process), at: start)
+        while !isReadable(within: 100) {
+            let now = ContinuousClock.now
+            if watch.isOver(clinux_cpu_seconds_of(process), at: now) || now - start > .seconds(60) { return false }
+        }
+        return true
+    }
+
     /// Waits until a message can be received, or the peer is gone; false after so many milliseconds.
     func isReadable(within milliseconds: Int32) -> Bool {
         clinux_wait_readable(descriptor.number, milliseconds) != 0

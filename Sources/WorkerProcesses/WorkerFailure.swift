@@ -2,8 +2,10 @@
 package enum WorkerFailure: Error, Sendable, Hashable {
     /// The process ended: by a signal, or by itself without an answer (nil).
     case ended(signal: Int32?)
-    /// The process was killed because the work took too long: seconds of CPU time that it had used, or, where it used none, of waiting.
+    /// The process was killed because the work took too long: seconds of CPU time that it had used, or of waiting.
     case timedOut(seconds: Double)
+    /// The process was killed because it used no CPU time for so many seconds: it was stopped, or waited for what did not come.
+    case stoodStill(seconds: Double)
     /// The process was killed because nobody wants the result any more.
     case cancelled
     /// No process can be had, or talked to.
@@ -18,6 +20,7 @@ extension WorkerFailure: CustomStringConvertible {
         case .ended(let signal?): "the worker process ended by signal \(signal)"
         case .ended(nil): "the worker process ended without an answer"
         case .timedOut(let seconds): "the worker process was stopped after \(Int(seconds.rounded())) s"
+        case .stoodStill(let seconds): "the worker process did nothing for \(Int(seconds.rounded())) s"
         case .cancelled: "nobody wants the result any more"
         case .unavailable(let reason): "no worker process can be used: \(reason)"
         }

@@ -5,11 +5,9 @@ import Glibc
 /// A helper process (``HelperProgram``), which forks the workers of this program.
 final class WorkerHelper: Sendable {
     private let process: pid_t
-    /// Nil once the helper has failed. The lock is held for a command and its answer.
+    /// Nil once the helper has failed. The lock is held for a command and its answer, by those who need the answer.
     private let socket: Locked<MessageSocket?>
-
-    /// Milliseconds for an answer: on a machine that is very busy.
-    private static let patience: Int32 = 20_000
+    private let hasFailed = Locked(false)
 
     /// Starts a helper.
     ///
@@ -27,7 +25,7 @@ final class WorkerHelper: Sendable {
     }
 
     private func greet(_ socket: MessageSocket) throws(WorkerFailure) {
-        guard socket.isReadable(within: Self.patience), let greeting = try socket.receive() else {
+        guard socket.isReadable(from: process), let greeting = try socket.receive() else {
             throw .unavailable("the helper does not answer")
         }
         guard greeting.bytes.count == 1 else {
@@ -63,7 +61,8 @@ final class WorkerHelper: Sendable {
         _ = clinux_wait_for(process, &status)
     }
 
-    var isAlive: Bool { socket.withLock { $0 != nil } }
+    /// False once the helper has failed. Does not wait for a command that somebody has given.
+    var isAlive: Bool { !hasFailed.withLock { $0 } }
 
     /// Sends a command and returns its answer; after a failure the helper is not used any more.
     private func ask(
@@ -71,10 +70,11 @@ final class WorkerHelper: Sendable {
     ) -> WorkerMessage? {
         socket.withLock { socket in
             let message = WorkerMessage([command.rawValue] + bytes, descriptors: descriptors)
-            guard let connection = socket, connection.send(message), connection.isReadable(within: Self.patience),
+            guard let connection = socket, connection.send(message), connection.isReadable(from: process),
                 let answer = try? connection.receive()
             else {
                 socket = nil
+                hasFailed.withLock { $0 = true }
                 return nil
             }
             return answer

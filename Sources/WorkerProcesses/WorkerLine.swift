@@ -41,12 +41,12 @@ struct WorkerLine<Worker: AnyObject> {
     /// Counts a worker less that was taken, and has ended.
     mutating func lose() { busy -= 1 }
 
-    /// Ends a session.
+    /// Ends a session: takes its worker, which is to be released without one.
     ///
-    /// - Returns: The worker that was its own until now.
+    /// - Returns: Nil if other work has taken the worker.
     mutating func leave(_ session: Int) -> Worker? {
         guard let index = idle.firstIndex(where: { $0.session == session }) else { return nil }
-        idle[index].session = nil
-        return idle[index].worker
+        busy += 1
+        return idle.remove(at: index).worker
     }
 }

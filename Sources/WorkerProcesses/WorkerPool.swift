@@ -23,17 +23,23 @@ package final class WorkerPool: Sendable {
     /// The bounds of one piece of work.
     package struct Bounds: Sendable {
         /// Seconds of CPU time.
-        package var seconds: Double
+        let seconds: Double
+        /// Seconds in which the worker gets no further, however busy the machine is.
+        let wait: Double
         /// Bytes of an answer, without what its descriptors lead to.
-        package var answer: Int
+        let answer: Int
 
-        package init(seconds: Double, answer: Int) {
-            self.seconds = seconds
+        /// The bounds that are left of a request's.
+        ///
+        /// - Parameters:
+        ///   - limit: Seconds of CPU time for all pieces of work of the request together. One second more is for work that does not look at
+        ///     the time.
+        ///   - earlier: The pieces of work before.
+        package init(limit: Double, after earlier: WorkerUse, answer: Int) {
+            seconds = max(0, limit - earlier.seconds) + 1
+            wait = max(0, limit * 4 + 60 - earlier.waited)
             self.answer = answer
         }
-
-        /// Seconds in which a worker that waits for something gets no further.
-        fileprivate var standstill: Double { seconds * 4 + 60 }
     }
 
     private struct State {
@@ -46,7 +52,7 @@ package final class WorkerPool: Sendable {
     private let program: String
     private let limits: WorkerLimits
     private let state: Locked<State>
-    /// The lock is held while one starts.
+    /// The lock is held while one starts, by those who need one.
     private let helper = Locked<WorkerHelper?>(nil)
     /// A place for each worker.
     private let places: CountingSemaphore
@@ -81,31 +87,32 @@ package final class WorkerPool: Sendable {
 
     /// Frees the worker that a session has left.
     func end(_ session: Int, _ farewell: WorkerMessage) {
-        // Under the lock, so that no other work has begun. A worker waits for its next message; one that does not gets none.
-        state.withLock { state in
-            guard let worker = state.workers.leave(session), let parcel = try? MessageSocket.Parcel(farewell) else {
-                return
-            }
-            _ = worker.socket.send(parcel, waits: false)
-        }
+        // Without a place all others are at work: this one has been taken, too, or forgets with the work that takes it.
+        guard places.tryWait() else { return }
+        defer { places.signal() }
+        guard let worker = state.withLock({ $0.workers.leave(session) }) else { return }
+        // A worker waits for its next message; one that does not gets none.
+        if let parcel = try? MessageSocket.Parcel(farewell) { _ = worker.socket.send(parcel, waits: false) }
+        state.withLock { $0.workers.release(worker) }
     }
 
     /// Has a piece of work done. Blocks the thread.
     ///
     /// - Parameters:
     ///   - session: The session that the work belongs to: its worker does it, if it has not been taken for other work.
+    ///   - use: What the work has taken is added to it, also when it fails.
     ///   - isCancelled: Asked every few milliseconds.
     ///   - receive: Takes an answer; true if it is the last one. Nil: it makes no sense, as only a broken worker's can.
     package func run(
-        _ message: WorkerMessage, in session: WorkerSession? = nil, within bounds: Bounds, isCancelled: () -> Bool,
-        receive: (WorkerMessage) -> Bool?
+        _ message: WorkerMessage, in session: WorkerSession? = nil, within bounds: Bounds, adding use: inout WorkerUse,
+        isCancelled: () -> Bool, receive: (WorkerMessage) -> Bool?
     ) throws(WorkerFailure) {
         places.wait()
         defer { places.signal() }
         let worker = try take(for: session?.number)
         worker.begin()
         do throws(WorkerFailure) {
-            try Self.converse(with: worker, message, bounds, isCancelled, receive)
+            try Self.converse(with: worker, message, bounds, &use, isCancelled, receive)
             state.withLock { $0.workers.release(worker, session: session?.number) }
         } catch {
             worker.end()
@@ -115,10 +122,15 @@ package final class WorkerPool: Sendable {
     }
 
     private static func converse(
-        with worker: WorkerProcess, _ message: WorkerMessage, _ bounds: Bounds, _ isCancelled: () -> Bool,
-        _ receive: (WorkerMessage) -> Bool?
+        with worker: WorkerProcess, _ message: WorkerMessage, _ bounds: Bounds, _ use: inout WorkerUse,
+        _ isCancelled: () -> Bool, _ receive: (WorkerMessage) -> Bool?
     ) throws(WorkerFailure) {
         let (usedBefore, start) = (worker.seconds, ContinuousClock.now)
+        defer {
+            use.seconds += max(0, worker.seconds - usedBefore)
+            use.waited += (ContinuousClock.now - start) / .seconds(1)
+        }
+        var watch = StandstillWatch(usedBefore, at: start)
         guard worker.socket.send(try MessageSocket.Parcel(message), waits: false) else {
             // One that is being killed has no connection any more, one that was taken over may not read: neither has begun.
             throw .ended(signal: worker.signalOfEnd() ?? SIGKILL)
@@ -130,12 +142,15 @@ package final class WorkerPool: Sendable {
                 }
                 guard let isLast = receive(answer) else { throw .ended(signal: nil) }
                 if isLast { return }
+                // The worker waited while its answer was used.
+                watch = StandstillWatch(worker.seconds, at: .now)
             }
             if isCancelled() { throw .cancelled }
-            let used = worker.seconds - usedBefore
-            if used > bounds.seconds { throw .timedOut(seconds: used) }
-            let waited = (ContinuousClock.now - start) / .seconds(1)
-            if waited > bounds.standstill { throw .timedOut(seconds: waited) }
+            let (seconds, now) = (worker.seconds, ContinuousClock.now)
+            if seconds - usedBefore > bounds.seconds { throw .timedOut(seconds: seconds - usedBefore) }
+            let waited = (now - start) / .seconds(1)
+            if waited > bounds.wait { throw .timedOut(seconds: waited) }
+            if watch.isOver(seconds, at: now) { throw .stoodStill(seconds: StandstillWatch.patience / .seconds(1)) }
         }
     }
 
@@ -160,7 +175,7 @@ package final class WorkerPool: Sendable {
         state.withLock { state in
             switch failure {
             case .ended: state.statistics.crashes += 1
-            case .timedOut, .cancelled: state.statistics.stops += 1
+            case .timedOut, .stoodStill, .cancelled: state.statistics.stops += 1
             case .unavailable: break
             }
             state.statistics.replacements += 1

@@ -27,7 +27,7 @@ final class WorkerProcess: Sendable {
 
     /// Waits until the worker is confined.
     func greet() throws(WorkerFailure) {
-        guard socket.isReadable(within: 20_000), let greeting = try socket.receive() else {
+        guard socket.isReadable(from: number), let greeting = try socket.receive() else {
             throw .unavailable("a worker does not answer")
         }
         guard greeting.bytes.isEmpty else {

@@ -91,7 +91,7 @@ struct WireFieldTests {
                 ImageCodecError(.truncated, format: .gif, offset: 12, "a reason"), over: ImageCodecError(.failed, ""))
         for code: ImageCodecError.Code in [
             .unsupportedFormat, .corrupt, .limitExceeded, .outOfMemory, .unreadable, .invalidArgument, .cancelled,
-            .crashed,
+            .crashed, .unavailable,
         ] {
             try checkFields(
                 of: ImageCodecError(code, "a reason"), over: ImageCodecError(.failed, ""), but: ["format", "offset"])

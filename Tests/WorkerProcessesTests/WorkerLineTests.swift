@@ -41,10 +41,13 @@ struct WorkerLineTests {
         #expect(line.count == 2)
     }
 
-    @Test func `a session that has ended leaves its worker to all`() {
+    @Test func `a session that has ended leaves its worker to all, once the worker has been told`() {
         var (line, workers) = line(width: 3, [7, 8])
         #expect(line.leave(7) === workers[0])
         #expect(line.leave(7) == nil && line.leave(9) == nil)
+        // Other work does not get it meanwhile.
+        #expect(line.take() == nil && line.count == 3)
+        line.release(workers[0])
         #expect(line.take() === workers[0])
     }
 

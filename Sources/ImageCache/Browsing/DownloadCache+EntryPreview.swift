@@ -21,25 +21,26 @@ extension DownloadCache {
     public func preview(ofEntry id: Int64, _ sizing: ImageSizing) async throws(ImageCacheError) -> EntryPreview? {
         let pipeline = pipeline
         let decoder = ImageDecoder.forPreviews(pipeline.decoders)
-        let found = try await onExecutor { (operations) throws(ImageCacheError) -> (StoredBody, ImageHeader, Int)? in
+        let body = try await onExecutor { (operations) throws(ImageCacheError) -> StoredBody? in
             try operations.translating {
-                guard let entry = try operations.store.entry(id), let body = try operations.store.open(entry),
-                    let header = try? pipeline.renderer.header(
-                        of: body.descriptor, byteCount: Int(body.size), decoder),
-                    let target = try? decoder.target(sizing, of: header)
-                else { return nil }
-                let encoding = ImageEncoder.png().memory(width: target.width, height: target.height, isOpaque: false)
-                return (body, header, header.memory(at: target.scale) + target.memory + encoding)
+                guard let entry = try operations.store.entry(id) else { return nil }
+                return try operations.store.open(entry)
             }
         }
-        guard let (body, header, memory) = found else { return nil }
         // Behind whatever clients wait for.
-        let turn = DecodingSlots.Turn(priority: .background, owner: nil, cost: header.pixelCount)
+        var turn = DecodingSlots.Turn(priority: .background, owner: nil, cost: ImageRenderer.headerCost)
         let renderer = pipeline.renderer
+        guard let body, let read = try? await renderer.header(of: body, turn, decoder).get(),
+            let target = try? decoder.target(sizing, of: read.header)
+        else { return nil }
+        let header = read.header
+        let encoding = ImageEncoder.png().memory(width: target.width, height: target.height, isOpaque: false)
+        let memory = header.memory(at: target.scale) + target.memory + encoding
+        turn.cost = header.pixelCount
         return try await renderer.slots.run(turn, memory: { memory }, on: renderer.executor) {
             let encoder: ImageEncoder = header.mayHaveAlpha ? .png() : .jpeg(quality: 75)
             let bytes = try? renderer.thumbnail(
-                of: body.descriptor, byteCount: Int(body.size), sizing, decoder, as: encoder)
+                of: body.descriptor, byteCount: Int(body.size), sizing, decoder, as: encoder, after: read.work)
             return bytes.map { EntryPreview(bytes: $0, format: encoder.format) }
         }
     }

@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 public import ImageCodec
 
 /// An image of the part of a file that has arrived.
@@ -25,12 +26,12 @@ extension DownloadCache {
                 continuation.finish(throwing: ImageCacheError.cancelled.with(url: request.file.url))
                 return
             }
-            let task = Task(executorPreference: pipeline.blocking) { [self] in
+            let task = Task { [self] in
                 do throws(ImageCacheError) {
                     let download = download(request.file)
-                    var previews = GrowingPreview(request, every: interval, pipeline.renderer)
+                    let previews = GrowingPreview(request, every: interval, pipeline.renderer)
                     for await snapshot in download.growth.follow() {
-                        if let image = previews.next(snapshot) {
+                        if let image = await previews.next(snapshot) {
                             continuation.yield(ImagePreview(image: image, isFinal: false))
                         }
                         if Task.isCancelled { break }
@@ -47,17 +48,21 @@ extension DownloadCache {
     }
 }
 
-/// Decodes previews from a growing file.
-private struct GrowingPreview {
+/// Decodes previews from a growing file, one at a time, each in a turn among the cache's decodes.
+private final class GrowingPreview: Sendable {
+    private struct State {
+        var preview: (any PreviewReading)?
+        var version: Int?
+        var available: Int64 = 0
+        var last: ContinuousClock.Instant?
+        /// True once the file is known to have none.
+        var isOver = false
+    }
+
     private let request: ImageRequest
     private let interval: Duration
     private let renderer: ImageRenderer
-    private var preview: (any PreviewReading)?
-    private var version: Int?
-    private var available: Int64 = 0
-    private var last: ContinuousClock.Instant?
-    /// True once the file is known to have none.
-    private var isOver = false
+    private let state = Locked(State())
 
     init(_ request: ImageRequest, every interval: Duration, _ renderer: ImageRenderer) {
         self.request = request
@@ -66,20 +71,45 @@ private struct GrowingPreview {
     }
 
     /// A sharper image, if it is time for one. An undecodable file has none; the error comes with the final image.
-    mutating func next(_ snapshot: BodyGrowth.Snapshot) -> DecodedImage? {
-        if version != snapshot.version { (preview, available, isOver) = (nil, 0, false) }
-        version = snapshot.version
-        let now = ContinuousClock.now
-        guard !isOver, snapshot.available > available, last.map({ now - $0 >= interval }) ?? true else { return nil }
-        available = snapshot.available
-        do throws(ImageCodecError) {
-            if preview == nil { preview = try renderer.preview(of: request) }
-            let image = try preview?.image(of: snapshot.descriptor, byteCount: Int(available))
-            if image != nil { last = now }
-            return image
-        } catch {
-            isOver = true
-            return nil
+    func next(_ snapshot: BodyGrowth.Snapshot) async -> DecodedImage? {
+        guard isDue(snapshot) else { return nil }
+        let pixels = Int(snapshot.available)
+        let turn = DecodingSlots.Turn(
+            priority: request.file.priority, owner: nil, cost: pixels, client: request.file.client)
+        // An estimate: a JPEG's coefficients take some ten times its bytes.
+        let memory = min(pixels * 10, request.decoder.limits.memory)
+        let image = try? await renderer.slots.run(turn, memory: { memory }, on: renderer.executor) { [self] in
+            decode(snapshot)
+        }
+        return image ?? nil
+    }
+
+    private func isDue(_ snapshot: BodyGrowth.Snapshot) -> Bool {
+        state.withLock { state in
+            if state.version != snapshot.version { (state.preview, state.available, state.isOver) = (nil, 0, false) }
+            state.version = snapshot.version
+            let now = ContinuousClock.now
+            guard !state.isOver, snapshot.available > state.available,
+                state.last.map({ now - $0 >= interval }) ?? true
+            else { return false }
+            state.available = snapshot.available
+            return true
+        }
+    }
+
+    /// Blocks the thread.
+    private func decode(_ snapshot: BodyGrowth.Snapshot) -> DecodedImage? {
+        state.withLock { state in
+            do throws(ImageCodecError) {
+                if state.preview == nil { state.preview = try renderer.preview(of: request) }
+                let image = try state.preview?.image(
+                    of: snapshot.descriptor, byteCount: Int(snapshot.available))
+                if image != nil { state.last = .now }
+                return image
+            } catch {
+                state.isOver = true
+                return nil
+            }
         }
     }
 }

@@ -41,10 +41,8 @@ extension ImagePipeline {
         guard isUnchanged else { return .outdated(file) }
         let freshUntil = file.freshUntil(fetcher.now(), fetcher.rules, request.file.freshnessOverride)
         let response = DerivedImage.Response(file, rules: fetcher.rules, at: fetcher.now())
-        let image = try await blocking.run { [self] () throws(ImageCacheError) in
-            try open(found.stored, recipe, request, file.generation, freshUntil: freshUntil, response)
-        }
-        return image.map { .current($0) }
+        return try await open(found.stored, recipe, request, file.generation, freshUntil: freshUntil, response)
+            .map { .current($0) }
     }
 
     private func find(_ recipe: ImageRecipe, _ resolved: ResolvedRequest) throws(ImageCacheError) -> Found? {
@@ -66,15 +64,17 @@ extension ImagePipeline {
     private func open(
         _ found: StoredDerivedImage, _ recipe: ImageRecipe, _ request: ImageRequest, _ generation: Generation,
         freshUntil: Date, _ response: DerivedImage.Response
-    ) throws(ImageCacheError) -> DerivedImage? {
-        let (stored, bytes): (StoredBody, [UInt8])
-        do throws(StoreError) {
-            guard let body = try fetcher.store.open(found.entry), let all = try body.all() else { return nil }
-            try fetcher.store.touch(found.entry)
-            (stored, bytes) = (body, all)
-        } catch {
-            throw ImageCacheError(error)
+    ) async throws(ImageCacheError) -> DerivedImage? {
+        let opened = try await blocking.run { [self] () throws(ImageCacheError) -> (StoredBody, [UInt8])? in
+            do throws(StoreError) {
+                guard let body = try fetcher.store.open(found.entry), let all = try body.all() else { return nil }
+                try fetcher.store.touch(found.entry)
+                return (body, all)
+            } catch {
+                throw ImageCacheError(error)
+            }
         }
+        guard let (stored, bytes) = opened else { return nil }
         let content: DerivedImage.Content
         switch recipe.output {
         case .encoded(let encoder):
@@ -84,22 +84,33 @@ extension ImagePipeline {
             guard let format = recipe.output.format(of: bytes) else { return nil }
             content = .encoded(bytes, format, width: found.record.width, height: found.record.height)
         case .pixels:
-            var decoder = ImageDecoder()
-            decoder.limits = request.decoder.limits
-            decoder.color = request.decoder.color
-            decoder.keepsMetadata = request.decoder.keepsMetadata
             // A file that cannot be read any more is rendered anew.
-            let budget = ImageBudget(limits: decoder.limits)
-            guard
-                var image = try? renderer.image(
-                    of: stored.descriptor, byteCount: bytes.count, nil, decoder, within: budget)
-            else { return nil }
+            guard var image = try await pixels(of: stored, found.record, request) else { return nil }
             image.damage = found.record.damage
             content = .pixels(image)
         }
         return DerivedImage(
             content, original: found.record.original, generation: generation, freshUntil: freshUntil,
             response: response, damage: found.record.damage)
+    }
+
+    /// Decodes a stored image, in a turn of the request's client; `nil` if that fails.
+    private func pixels(
+        of stored: StoredBody, _ record: DerivedImageRecord, _ request: ImageRequest
+    ) async throws(ImageCacheError) -> DecodedImage? {
+        var decoder = ImageDecoder()
+        decoder.limits = request.decoder.limits
+        decoder.color = request.decoder.color
+        decoder.keepsMetadata = request.decoder.keepsMetadata
+        let pixels = record.width * record.height
+        let turn = DecodingSlots.Turn(
+            priority: request.file.priority, owner: nil, cost: pixels, client: request.file.client)
+        let slots = renderer.slots
+        return try await slots.run(turn, memory: { pixels * 8 }, on: renderer.executor) { [renderer, decoder] in
+            let budget = ImageBudget(limits: decoder.limits)
+            return try? renderer.image(
+                of: stored.descriptor, byteCount: Int(stored.size), nil, decoder, within: budget)
+        }
     }
 
     /// Stores an image beside its original. False when that failed: the image is then rendered anew when it is requested again.

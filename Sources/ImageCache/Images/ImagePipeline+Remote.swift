@@ -11,7 +11,7 @@ extension ImagePipeline {
     /// Fulfils those jobs whose images another machine has rendered from this very original.
     ///
     /// - Returns: The jobs to render.
-    func fromRemote(_ jobs: [RenderJob], _ file: CachedFile, _ header: ImageHeader) async -> [RenderJob] {
+    func fromRemote(_ jobs: [RenderJob], _ file: CachedFile, _ header: MeasuredHeader) async -> [RenderJob] {
         // Of what has just come from the origin nobody has rendered anything, as far as can be known.
         guard fetcher.remote != nil, file.source != .network, file.source != .networkResumed else { return jobs }
         let mayBeShared = jobs.map { job in
@@ -23,7 +23,9 @@ extension ImagePipeline {
         return await withTaskGroup(of: RenderJob?.self) { group in
             for (job, mayBeShared) in zip(jobs, mayBeShared) {
                 group.addTask { [self] in
-                    guard mayBeShared, let image = await remoteImage(job, file, header, original) else { return job }
+                    guard mayBeShared, let image = await remoteImage(job, file, header.header, original) else {
+                        return job
+                    }
                     keep(image, for: job.key)
                     job.fulfill(.success(RenderedImage(image: image, source: .remote)))
                     return nil
@@ -94,7 +96,7 @@ extension ImagePipeline {
     }
 
     /// True if the job may be done here: an image beyond its limits is not served because another machine has higher ones.
-    private func isWithinLimits(_ job: RenderJob, _ file: CachedFile, _ header: ImageHeader) -> Bool {
+    private func isWithinLimits(_ job: RenderJob, _ file: CachedFile, _ header: MeasuredHeader) -> Bool {
         (try? PlannedJob(job, file, header)) != nil
     }
 

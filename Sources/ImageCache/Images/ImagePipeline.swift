@@ -112,7 +112,7 @@ final class ImagePipeline: Sendable {
             keep(stored, for: key)
             return RenderedImage(image: stored, source: .thumbnail)
         case .outdated(let original):
-            let header = try await header(of: original, request.decoder)
+            let header = try await renderer.header(of: original, request, key.original, work.priority)
             renderer.add(await fromRemote([job], original, header), original, header, keep: keep)
             return try await job.value()
         case .none:
@@ -125,7 +125,7 @@ final class ImagePipeline: Sendable {
         let key = OriginalGroup.Key(job.request, fetcher.store.generation(of: job.key.original.url).epoch)
         while true {
             let group = groups.subscribe(to: key, OriginalGroup()) { [self] (group) async throws(ImageCacheError) in
-                await load(job.request, for: group)
+                await load(job, for: group)
             }
             if group.context.add(job) {
                 // Of an original that is being downloaded already.
@@ -139,12 +139,12 @@ final class ImagePipeline: Sendable {
     }
 
     /// Gets the original, and starts the rendering of the group's images.
-    private func load(_ request: ImageRequest, for group: OriginalGroup.Pool.SharedTask) async {
+    private func load(_ first: RenderJob, for group: OriginalGroup.Pool.SharedTask) async {
         do throws(ImageCacheError) {
-            let subscription = fetcher.subscribe(to: request.file)
+            let subscription = fetcher.subscribe(to: first.request.file)
             group.context.follow(subscription.context)
             let file = try await subscription.value().sharing(!subscription.isFirst)
-            let header = try await header(of: file, request.decoder)
+            let header = try await renderer.header(of: file, first.request, first.key.original, first.work.priority)
             renderer.add(await fromRemote(close(group), file, header), file, header, keep: keep)
         } catch {
             for job in close(group) { job.fulfill(.failure(error)) }
@@ -155,26 +155,6 @@ final class ImagePipeline: Sendable {
     private func close(_ group: OriginalGroup.Pool.SharedTask) -> [RenderJob] {
         groups.withdraw(group)
         return group.context.close()
-    }
-
-    func header(
-        of file: CachedFile, _ decoder: ImageDecoder
-    ) async throws(ImageCacheError) -> ImageHeader {
-        let cancellation = ImageCancellation()
-        let outcome: Result<ImageHeader, ImageCacheError> = await withTaskCancellationHandler {
-            await blocking.run { [renderer] () -> Result<ImageHeader, ImageCacheError> in
-                do throws(ImageCodecError) {
-                    return .success(
-                        try renderer.header(
-                            of: file.body.descriptor, byteCount: Int(file.size), decoder, cancellation))
-                } catch {
-                    return .failure(ImageCacheError(error, file))
-                }
-            }
-        } onCancel: {
-            cancellation.cancel()
-        }
-        return try outcome.get()
     }
 
     // MARK: Keeping

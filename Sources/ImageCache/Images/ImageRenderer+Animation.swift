@@ -6,8 +6,7 @@ extension ImageRenderer {
     /// Renders all frames of an original, one at a time. Blocks the thread.
     func renderAnimation(_ planned: PlannedJob, _ encoder: ImageEncoder, _ keep: Keep) {
         let (job, request) = (planned.job, planned.job.request)
-        let budget = ImageBudget(
-            limits: request.decoder.limits, cancellation: job.cancellation, after: planned.header)
+        let budget = planned.budget
         defer { note(planned, budget) }
         do throws(ImageCodecError) {
             let rendered = try job.recipe.steps.run(

@@ -46,7 +46,7 @@ final class ImageRenderer: Sendable {
     deinit { executor.close() }
 
     /// Gives each job its place; the images come by ``RenderJob/value()``, each as soon as it is rendered.
-    func add(_ jobs: [RenderJob], _ file: CachedFile, _ header: ImageHeader, keep: @escaping Keep) {
+    func add(_ jobs: [RenderJob], _ file: CachedFile, _ header: MeasuredHeader, keep: @escaping Keep) {
         var new: [(RenderBatch.Key, RenderBatch)] = []
         for job in jobs where !job.cancellation.isCancelled {
             do throws(ImageCodecError) {

@@ -11,11 +11,7 @@ extension ImageRenderer {
         if let encoder = batch.first.animationEncoder { return renderAnimation(batch.first, encoder, keep) }
         let jobs = batch.jobs
         let outputs = jobs.map { planned in
-            let request = planned.job.request
-            return DecodingOutput(
-                request.sizing,
-                ImageBudget(
-                    limits: request.decoder.limits, cancellation: planned.job.cancellation, after: planned.header))
+            DecodingOutput(planned.job.request.sizing, planned.budget)
         }
         counts.withLock { $0.resizes += jobs.count { $0.job.request.sizing != nil } }
         decode(batch, outputs)

@@ -1,5 +1,6 @@
 import ConcurrencyPrimitives
 import ImageCodec
+import WorkerProcesses
 
 /// An image that is to be rendered from an original, for those who wait for it.
 final class RenderJob: Sendable {
@@ -59,6 +60,8 @@ struct PlannedJob: Sendable {
     let job: RenderJob
     let file: CachedFile
     let header: ImageHeader
+    /// The work that reading the header was. It is charged to each image.
+    let headerWork: WorkerUse
     let target: DecodingTarget
     /// Bytes that it takes at a time, beside the decoder's.
     let memory: Int
@@ -67,13 +70,22 @@ struct PlannedJob: Sendable {
     /// The encoder for all frames of an animation; nil: a still image.
     let animationEncoder: ImageEncoder?
 
+    /// A budget for the image, to which its header is charged.
+    var budget: ImageBudget {
+        let budget = ImageBudget(limits: job.request.decoder.limits, cancellation: job.cancellation)
+        budget.charge(headerWork.seconds)
+        return budget
+    }
+
     /// - Throws: the error with which it would end.
-    init(_ job: RenderJob, _ file: CachedFile, _ header: ImageHeader) throws(ImageCodecError) {
+    init(_ job: RenderJob, _ file: CachedFile, _ read: MeasuredHeader) throws(ImageCodecError) {
         self.job = job
         self.file = file
-        animationEncoder = job.recipe.animationEncoder(for: header)
+        headerWork = read.work
+        animationEncoder = job.recipe.animationEncoder(for: read.header)
         let header =
-            animationEncoder == nil ? header.showing(frame: job.request.decoder.frame) : header.showingFrames
+            animationEncoder == nil
+            ? read.header.showing(frame: job.request.decoder.frame) : read.header.showingFrames
         self.header = header
         target = try job.request.decoder.target(job.request.sizing, of: header)
         guard let animationEncoder else {

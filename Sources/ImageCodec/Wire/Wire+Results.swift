@@ -13,7 +13,7 @@ extension ImageFormat: WireCodable {
 extension ImageCodecError: WireCodable {
     private static let codes: [Code] = [
         .failed, .unsupportedFormat, .corrupt, .truncated, .limitExceeded, .outOfMemory, .unreadable, .invalidArgument,
-        .cancelled, .crashed,
+        .cancelled, .crashed, .unavailable,
     ]
 
     package mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {

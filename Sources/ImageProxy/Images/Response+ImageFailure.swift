@@ -63,6 +63,9 @@ extension Response {
         case .limitExceeded: .failure(422, "image-too-large", "The original exceeds the limits for images.")
         case .invalidArgument: .failure(422, "image-unfit", "The requested image cannot be derived from the original.")
         case .crashed: .failure(422, "image-crashed", "The original made its decoder crash.")
+        case .unavailable:
+            .failure(
+                503, "image-decoder-unavailable", "Images cannot be decoded at present.", fields: [.retryAfter: "10"])
         case .outOfMemory: .failure(503, "memory", "The memory for images is exhausted.", fields: [.retryAfter: "10"])
         default: .failure(500, "image", "The image could not be derived.")
         }

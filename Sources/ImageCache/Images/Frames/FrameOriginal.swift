@@ -1,10 +1,13 @@
 import ImageCodec
 import MemoryCache
+import WorkerProcesses
 
 /// A file whose frames are rendered, and how: the part that all passes over them have in common.
 struct FrameOriginal: Sendable {
     let file: CachedFile
     let header: ImageHeader
+    /// The work that reading the header was.
+    let headerWork: WorkerUse
     let request: ImageRequest
     let memory: ImageMemory
     let renderer: ImageRenderer
@@ -17,12 +20,14 @@ struct FrameOriginal: Sendable {
     let pixels: Int
 
     init(
-        _ file: CachedFile, _ header: ImageHeader, _ request: ImageRequest, _ key: ImageKey, _ pipeline: ImagePipeline
+        _ file: CachedFile, _ read: MeasuredHeader, _ request: ImageRequest, _ key: ImageKey, _ pipeline: ImagePipeline
     ) throws(ImageCodecError) {
+        let header = read.header.showingFrames
         try request.decoder.limits.check(framesOf: header)
         let target = try request.decoder.target(request.sizing, of: header)
         let footprint = key.recipe.footprint(of: target, mayHaveAlpha: header.mayHaveAlpha)
         (self.file, self.header, self.request) = (file, header, request)
+        headerWork = read.work
         memory = pipeline.memory
         renderer = pipeline.renderer
         self.key = FrameKey(file, key)
@@ -38,6 +43,13 @@ struct FrameOriginal: Sendable {
     var turn: DecodingSlots.Turn {
         DecodingSlots.Turn(
             priority: request.file.priority, owner: key.original, cost: pixels, client: request.file.client)
+    }
+
+    /// A budget for all frames, to which the header is charged.
+    func budget(_ cancellation: ImageCancellation) -> ImageBudget {
+        let budget = ImageBudget(limits: request.decoder.limits, cancellation: cancellation)
+        budget.charge(headerWork.seconds)
+        return budget
     }
 
     /// The frame in memory. Bodies never change: whoever has this one may use what was made of it.
@@ -92,9 +104,10 @@ extension ImagePipeline {
         request.decoder.frame = 0
         let subscription = fetcher.subscribe(to: request.file)
         let file = try await subscription.value().sharing(!subscription.isFirst)
-        let header = try await header(of: file, request.decoder).showingFrames
+        let key = ImageKey(request, .pixels, by: fetcher.rules)
+        let header = try await renderer.header(of: file, request, key.original, request.file.priority)
         do throws(ImageCodecError) {
-            return try FrameOriginal(file, header, request, ImageKey(request, .pixels, by: fetcher.rules), self)
+            return try FrameOriginal(file, header, request, key, self)
         } catch {
             throw ImageCacheError(error, file)
         }

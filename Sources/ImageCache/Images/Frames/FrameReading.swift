@@ -20,7 +20,7 @@ final class OwnFrames: FrameReading {
     init(_ original: FrameOriginal, _ cancellation: ImageCancellation) throws(ImageCodecError) {
         let request = original.request
         processors = request.processors
-        budget = ImageBudget(limits: request.decoder.limits, cancellation: cancellation)
+        budget = original.budget(cancellation)
         reader = try request.decoder.frames(of: ImageSource(original.file), to: request.sizing, within: budget)
     }
 

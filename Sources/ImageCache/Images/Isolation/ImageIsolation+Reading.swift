@@ -6,11 +6,11 @@ extension ImageIsolation {
     /// The header of a file.
     func header(
         of descriptor: Int32, byteCount: Int, _ decoder: ImageDecoder, _ cancellation: ImageCancellation?
-    ) throws(ImageCodecError) -> ImageHeader {
+    ) throws(ImageCodecError) -> MeasuredHeader {
         var result: Result<ImageHeader, ImageCodecError>?
-        try run(
+        let work = try run(
             ImageWorkRequest(decoder: decoder, work: .header(byteCount: byteCount)), descriptor, byteCount,
-            seconds: decoder.limits.seconds, isCancelled: { cancellation?.isCancelled ?? false }
+            isCancelled: { cancellation?.isCancelled ?? false }
         ) { answer, _ in
             switch answer {
             case .header(let header) where header.isPossible(within: decoder.limits): result = .success(header)
@@ -19,7 +19,8 @@ extension ImageIsolation {
             }
             return true
         }
-        return try (result ?? .failure(ImageCodecError(.failed, "no header"))).get()
+        let header = try (result ?? .failure(ImageCodecError(.failed, "no header"))).get()
+        return MeasuredHeader(header: header, work: work)
     }
 
     /// A file's pixels in a size.
@@ -37,22 +38,23 @@ extension ImageIsolation {
     }
 
     /// A file in another size, encoded: all its frames, or the one that the decoder names.
+    ///
+    /// - Parameter headerWork: The work on the file before.
     func thumbnail(
         of descriptor: Int32, byteCount: Int, _ sizing: ImageSizing, _ decoder: ImageDecoder, as encoder: ImageEncoder,
-        keepsAnimation: Bool
+        keepsAnimation: Bool, after headerWork: WorkerUse = WorkerUse()
     ) throws(ImageCodecError) -> EncodedImage {
-        var rendering = ImageWorkRequest.Rendering()
+        var (rendering, headerWork) = (ImageWorkRequest.Rendering(), headerWork)
         rendering.source = .file(byteCount: byteCount)
-        rendering.jobs = [
-            ImageWorkRequest.Job(sizing: sizing, steps: PortableSteps(processors: [], output: .encoded(encoder)))
-        ]
         if keepsAnimation, decoder.frame == 0, encoder.holdsAnimations {
-            let header = try header(of: descriptor, byteCount: byteCount, decoder, nil)
-            rendering.header = header.bare
-            if header.isAnimated { rendering.animationEncoder = encoder }
+            let read = try header(of: descriptor, byteCount: byteCount, decoder, nil)
+            headerWork = read.work
+            if read.header.isAnimated { rendering.animationEncoder = encoder }
         }
+        let steps = PortableSteps(processors: [], output: .encoded(encoder))
+        rendering.jobs = [ImageWorkRequest.Job(sizing: sizing, steps: steps, spent: headerWork.seconds)]
         let request = ImageWorkRequest(decoder: decoder, work: .render(rendering))
-        let rendered = try content(for: request, descriptor, byteCount)
+        let rendered = try content(for: request, descriptor, byteCount, after: headerWork)
         guard let rendered, case .encoded(let bytes, encoder.format, let width, let height) = rendered.content else {
             throw ImageCodecError(.failed, "no image")
         }
@@ -75,12 +77,11 @@ extension ImageIsolation {
     /// The only result of a request; nil: there is none.
     func content(
         for request: ImageWorkRequest, _ descriptor: Int32, _ byteCount: Int, in session: WorkerSession? = nil,
-        isCancelled: () -> Bool = { false }
+        after earlier: WorkerUse = WorkerUse(), isCancelled: () -> Bool = { false }
     ) throws(ImageCodecError) -> RenderedContent? {
         var result: Result<RenderedContent?, ImageCodecError> = .success(nil)
         try run(
-            request, descriptor, byteCount, in: session, seconds: request.decoder.limits.seconds,
-            isCancelled: isCancelled
+            request, descriptor, byteCount, in: session, after: earlier, isCancelled: isCancelled
         ) { answer, _ in
             switch answer {
             case .image(job: 0, .success(let rendered)):
@@ -99,14 +100,16 @@ extension ImageIsolation {
         return try result.get()
     }
 
+    @discardableResult
     private func run(
         _ request: ImageWorkRequest, _ descriptor: Int32, _ byteCount: Int, in session: WorkerSession? = nil,
-        seconds: Double, isCancelled: () -> Bool, _ receive: (ImageWorkAnswer, WorkerMessage) -> Bool?
-    ) throws(ImageCodecError) {
+        after earlier: WorkerUse = WorkerUse(), isCancelled: () -> Bool,
+        _ receive: (ImageWorkAnswer, WorkerMessage) -> Bool?
+    ) throws(ImageCodecError) -> WorkerUse {
         guard let copy = OpenDescriptor(reading: descriptor) else { throw .tooManyDescriptors }
-        try run(
-            request, copy, in: session, seconds: seconds + 1, file: (descriptor, byteCount), isCancelled: isCancelled,
-            receive: receive)
+        return try run(
+            request, copy, in: session, limit: request.decoder.limits.seconds, after: earlier,
+            file: (descriptor, byteCount), isCancelled: isCancelled, receive: receive)
     }
 }
 

@@ -25,6 +25,8 @@ final class ImageIsolation: Sendable {
     private let logger: Logger
     private let now: @Sendable () -> ContinuousClock.Instant
     private let state = Locked(State.unused)
+    /// Held while a helper starts, by those who need one: nobody else waits for it.
+    private let starting = Locked(())
 
     /// - Parameter decodes: Images that are rendered at a time. Headers are read beside them.
     init(
@@ -49,28 +51,41 @@ final class ImageIsolation: Sendable {
     ///
     /// - Returns: The reason why there are no workers; nil: there are.
     func start() -> String? {
-        state.withLock { state -> String? in
-            var earlier: String?
+        if case .some(let known) = reason { return known }
+        return starting.withLock { _ in
+            // Another thread may have started it meanwhile.
+            if case .some(let known) = reason { return known }
+            return startNow()
+        }
+    }
+
+    /// The reason why there are no workers, nil if there are; nil if it is to be found out.
+    private var reason: String?? {
+        state.withLock { state in
             switch state {
-            case .open: return nil
-            case .unavailable(let reason, let until) where now() < until: return reason
-            case .unavailable(let reason, _): earlier = reason
-            case .unused: break
+            case .open: .some(nil)
+            case .unavailable(let reason, let until): now() < until ? .some(reason) : nil
+            case .unused: nil
             }
-            do throws(WorkerFailure) {
-                state = .open(try WorkerPool(program: configuration.helper, width: width, limits: limits))
-                if earlier != nil { logger.notice("images are decoded in isolation again") }
-                return nil
-            } catch {
-                let reason = "\(error)"
-                state = .unavailable(reason, until: now() + Self.pause)
-                if reason != earlier {
-                    let consequence =
-                        configuration.isOptional ? "images are decoded without isolation" : "no image is decoded"
-                    logger.warning("\(consequence)", metadata: ["reason": "\(reason)"])
-                }
-                return reason
+        }
+    }
+
+    private func startNow() -> String? {
+        let earlier: String? = state.withLock { if case .unavailable(let reason, _) = $0 { reason } else { nil } }
+        do throws(WorkerFailure) {
+            let pool = try WorkerPool(program: configuration.helper, width: width, limits: limits)
+            state.withLock { $0 = .open(pool) }
+            if earlier != nil { logger.notice("images are decoded in isolation again") }
+            return nil
+        } catch {
+            let reason = "\(error)"
+            state.withLock { $0 = .unavailable(reason, until: now() + Self.pause) }
+            if reason != earlier {
+                let consequence =
+                    configuration.isOptional ? "images are decoded without isolation" : "no image is decoded"
+                logger.warning("\(consequence)", metadata: ["reason": "\(reason)"])
             }
+            return reason
         }
     }
 
@@ -78,8 +93,8 @@ final class ImageIsolation: Sendable {
     var isInUse: Bool { start() == nil || !configuration.isOptional }
 
     private func pool() throws(ImageCodecError) -> WorkerPool {
-        if let reason = start() { throw ImageCodecError(.failed, reason) }
-        guard case .open(let pool) = state.withLock({ $0 }) else { throw ImageCodecError(.failed, "no workers") }
+        if let reason = start() { throw ImageCodecError(.unavailable, reason) }
+        guard case .open(let pool) = state.withLock({ $0 }) else { throw ImageCodecError(.unavailable, "no workers") }
         return pool
     }
 
@@ -92,28 +107,35 @@ final class ImageIsolation: Sendable {
     /// Has a request answered.
     ///
     /// - Parameters:
+    ///   - limit: Seconds of CPU time for this work and the earlier work of the same request together.
     ///   - file: The descriptor of the file, for its checksum.
     ///   - receive: Takes an answer; true if it is the last one. All come again when a worker was killed from outside.
+    /// - Returns: The work of the request so far, with the earlier.
+    @discardableResult
     func run(
-        _ request: ImageWorkRequest, _ descriptor: OpenDescriptor, in session: WorkerSession? = nil, seconds: Double,
-        file: (descriptor: Int32, byteCount: Int), isCancelled: () -> Bool,
+        _ request: ImageWorkRequest, _ descriptor: OpenDescriptor, in session: WorkerSession? = nil, limit: Double,
+        after earlier: WorkerUse, file: (descriptor: Int32, byteCount: Int), isCancelled: () -> Bool,
         receive: (ImageWorkAnswer, WorkerMessage) -> Bool?
-    ) throws(ImageCodecError) {
+    ) throws(ImageCodecError) -> WorkerUse {
         let pool = try pool()
         let message = WorkerMessage(try request.bytes(), descriptors: [descriptor])
         // A file that was encoded, in memory of the decoder's limit, and what is told beside it.
-        let bounds = WorkerPool.Bounds(seconds: seconds, answer: request.decoder.limits.memory + 1 << 20)
-        var kills = 0
+        let answer = request.decoder.limits.memory + 1 << 20
+        var (use, kills) = (earlier, 0)
         while true {
             do throws(WorkerFailure) {
-                return try pool.run(message, in: session, within: bounds, isCancelled: isCancelled) { message in
+                let bounds = WorkerPool.Bounds(limit: limit, after: use, answer: answer)
+                try pool.run(message, in: session, within: bounds, adding: &use, isCancelled: isCancelled) { message in
                     guard let answer = try? ImageWorkAnswer(message) else { return nil }
                     return receive(answer, message)
                 }
+                return use
             } catch {
                 // Somebody else killed it, or the system for want of memory: the file may have nothing to do with it.
                 if error == .ended(signal: SIGKILL), kills < Self.mostKills {
                     kills += 1
+                    // The work begins again; the waiting is over for good.
+                    use.seconds = earlier.seconds
                     continue
                 }
                 throw self.error(after: error, file)
@@ -128,7 +150,7 @@ final class ImageIsolation: Sendable {
         let code: ImageCodecError.Code
         switch failure {
         case .cancelled: return ImageCodecError(.cancelled, "\(failure)")
-        case .unavailable: return ImageCodecError(.failed, "\(failure)")
+        case .unavailable, .stoodStill: return ImageCodecError(.unavailable, "\(failure)")
         case .timedOut: code = .limitExceeded
         case .ended: code = .crashed
         }

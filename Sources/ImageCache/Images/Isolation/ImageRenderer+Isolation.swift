@@ -21,18 +21,20 @@ extension ImageRenderer {
         return isolation
     }
 
-    /// The header of a file, read by a worker if there is one for it.
+    /// The header of a file, read by a worker if there is one for it. Blocks the thread.
     func header(
-        of descriptor: Int32, byteCount: Int, _ decoder: ImageDecoder, _ cancellation: ImageCancellation? = nil
-    ) throws(ImageCodecError) -> ImageHeader {
+        of descriptor: Int32, byteCount: Int, _ decoder: ImageDecoder, _ cancellation: ImageCancellation?
+    ) throws(ImageCodecError) -> MeasuredHeader {
         let source = try ImageSource(duplicating: descriptor)
         guard let isolation = try isolation(for: source, decoder) else {
-            return try decoder.header(of: source)
+            let budget = ImageBudget(limits: decoder.limits, cancellation: cancellation)
+            let header = try budget.accounting { () throws(ImageCodecError) in try decoder.header(of: source) }
+            return MeasuredHeader(header: header, work: WorkerUse(seconds: budget.spent))
         }
         return try isolation.header(of: descriptor, byteCount: byteCount, decoder, cancellation)
     }
 
-    /// The pixels of a file in a size, decoded by a worker if there is one for it.
+    /// The pixels of a file in a size, decoded by a worker if there is one for it. Blocks the thread.
     func image(
         of descriptor: Int32, byteCount: Int, _ sizing: ImageSizing?, _ decoder: ImageDecoder,
         within budget: ImageBudget
@@ -44,17 +46,22 @@ extension ImageRenderer {
         return try isolation.image(of: descriptor, byteCount: byteCount, sizing, decoder)
     }
 
-    /// A file in another size, encoded, by a worker if there is one for it.
+    /// A file in another size, encoded, by a worker if there is one for it. Blocks the thread.
+    ///
+    /// - Parameter headerWork: The work that reading the file's header was.
     func thumbnail(
-        of descriptor: Int32, byteCount: Int, _ sizing: ImageSizing, _ decoder: ImageDecoder, as encoder: ImageEncoder
+        of descriptor: Int32, byteCount: Int, _ sizing: ImageSizing, _ decoder: ImageDecoder,
+        as encoder: ImageEncoder, after headerWork: WorkerUse
     ) throws(ImageCodecError) -> [UInt8] {
         let source = try ImageSource(duplicating: descriptor)
         guard let isolation = try isolation(for: source, decoder) else {
             let budget = ImageBudget(limits: decoder.limits)
+            budget.charge(headerWork.seconds)
             return try encoder.encode(try decoder.decode(source, to: sizing, within: budget), within: budget)
         }
         return try isolation.thumbnail(
-            of: descriptor, byteCount: byteCount, sizing, decoder, as: encoder, keepsAnimation: false
+            of: descriptor, byteCount: byteCount, sizing, decoder, as: encoder, keepsAnimation: false,
+            after: headerWork
         ).bytes
     }
 
@@ -91,6 +98,12 @@ private final class IsolatedRendering {
 
     private var first: PlannedJob { batch.first }
 
+    /// The work on the headers, as each image's budget has it.
+    private var headersWork: WorkerUse {
+        WorkerUse(
+            seconds: jobs.reduce(0) { $0 + $1.headerWork.seconds }, waited: jobs.map(\.headerWork.waited).max() ?? 0)
+    }
+
     func run(in isolation: ImageIsolation) throws(ImageCodecError) {
         let (memory, decoder) = (renderer.rowMemory, first.job.request.decoder)
         renderer.counts.withLock { $0.resizes += jobs.count { $0.job.request.sizing != nil } }
@@ -107,14 +120,17 @@ private final class IsolatedRendering {
         rendering.header = needsAll ? first.header : first.header.bare
         rendering.collectsRows = collects
         rendering.animationEncoder = first.animationEncoder
-        rendering.jobs = zip(jobs, steps).map { ImageWorkRequest.Job(sizing: $0.job.request.sizing, steps: $1.sent) }
+        rendering.jobs = zip(jobs, steps).map {
+            ImageWorkRequest.Job(
+                sizing: $0.job.request.sizing, steps: $1.sent, spent: $0.headerWork.seconds)
+        }
         let descriptor =
             rows.map { OpenDescriptor(owning: $0.duplicate()) } ?? OpenDescriptor(reading: file.body.descriptor)
         guard let descriptor, descriptor.number >= 0 else { throw .tooManyDescriptors }
         try isolation.run(
             ImageWorkRequest(decoder: decoder, work: .render(rendering)), descriptor,
-            // Each image is stopped by its own budget; a second more is for what does not look at it.
-            seconds: max(0, decoder.limits.seconds - first.header.seconds) * Double(jobs.count) + 1,
+            // Each image is stopped by its own budget.
+            limit: decoder.limits.seconds * Double(jobs.count), after: headersWork,
             file: (file.body.descriptor, Int(file.size)), isCancelled: { batch.cancellation.isCancelled }
         ) { answer, message in
             switch answer {
@@ -163,7 +179,7 @@ private final class IsolatedRendering {
     private func finish(_ index: Int, _ result: Result<RenderedContent, ImageCodecError>) {
         let planned = jobs[index]
         let budget = ImageBudget(
-            limits: planned.job.request.decoder.limits, cancellation: planned.job.cancellation, after: planned.header)
+            limits: planned.job.request.decoder.limits, cancellation: planned.job.cancellation)
         do throws(ImageCodecError) {
             var rendered = try result.get()
             noteDecode(rendered.decodeTime)

@@ -62,6 +62,8 @@ extension ImageWorkRequest {
     struct Job: Sendable {
         var sizing: ImageSizing?
         var steps = PortableSteps()
+        /// CPU seconds of the image's budget that are used up: by its header.
+        var spent = 0.0
     }
 }
 
@@ -161,5 +163,6 @@ extension ImageWorkRequest.Job: WireCodable {
     mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
         try coder.code(&sizing, from: ImageSizing())
         try coder.code(&steps)
+        try coder.code(&spent)
     }
 }

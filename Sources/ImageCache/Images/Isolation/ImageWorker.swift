@@ -56,7 +56,6 @@ final class ImageWorker {
         SharedMemory.isPreferredForRows = rendering.collectsRows
         SharedMemory.isPreferred = rendering.jobs.contains { $0.steps.output == .pixels }
         defer { SharedMemory.isPreferred = false }
-        let header = rendering.header ?? ImageHeader.none
         if let encoder = rendering.animationEncoder, let job = rendering.jobs.first,
             case .file(let byteCount) = rendering.source
         {
@@ -67,13 +66,11 @@ final class ImageWorker {
                     Self.attempt { () throws(ImageCodecError) in
                         try job.steps.steps.run(
                             onFramesOf: source, decoder, job.sizing, encoder,
-                            within: ImageBudget(limits: decoder.limits, after: header))
+                            within: job.budget(decoder.limits))
                     }), nil)
             return send(.end, nil)
         }
-        let outputs = rendering.jobs.map {
-            DecodingOutput($0.sizing, ImageBudget(limits: decoder.limits, after: header))
-        }
+        let outputs = rendering.jobs.map { DecodingOutput($0.sizing, $0.budget(decoder.limits)) }
         // Whoever gets an image finds the rows for the next one.
         if let memory = try decode(rendering, decoder, descriptor, outputs)?.shared?.surrender() {
             send(.rows, OpenDescriptor(owning: memory))
@@ -84,7 +81,7 @@ final class ImageWorker {
                     job: index,
                     Self.attempt { () throws(ImageCodecError) in
                         try job.steps.steps.run(
-                            on: try output.take(), of: header, within: output.budget)
+                            on: try output.take(), of: rendering.header ?? ImageHeader.none, within: output.budget)
                     }), nil)
         }
         send(.end, nil)
@@ -116,5 +113,14 @@ final class ImageWorker {
         _ work: () throws(ImageCodecError) -> RenderedContent
     ) -> Result<RenderedContent, ImageCodecError> {
         do throws(ImageCodecError) { return .success(try work()) } catch { return .failure(error) }
+    }
+}
+
+extension ImageWorkRequest.Job {
+    /// The budget that is left of the image's.
+    fileprivate func budget(_ limits: DecodingLimits) -> ImageBudget {
+        let budget = ImageBudget(limits: limits)
+        budget.charge(spent)
+        return budget
     }
 }

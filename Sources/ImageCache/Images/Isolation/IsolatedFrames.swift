@@ -39,7 +39,7 @@ final class IsolatedFrames: FrameReading {
         self.isolation = isolation
         self.cancellation = cancellation
         session = try isolation.session()
-        budget = ImageBudget(limits: request.decoder.limits, cancellation: cancellation)
+        budget = original.budget(cancellation)
         steps = RenderSteps(processors: request.processors, output: .pixels).divided
     }
 
@@ -82,7 +82,7 @@ final class IsolatedFrames: FrameReading {
         var failure: ImageCodecError?
         try isolation.run(
             ImageWorkRequest(decoder: decoder, work: .frames(frames)), descriptor, in: session,
-            seconds: decoder.limits.seconds + 1, file: (file.body.descriptor, Int(file.size)),
+            limit: decoder.limits.seconds, after: original.headerWork, file: (file.body.descriptor, Int(file.size)),
             isCancelled: { cancellation.isCancelled }
         ) { answer, _ in
             switch answer {
