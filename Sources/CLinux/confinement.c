@@ -83,8 +83,6 @@ static int filter(void) {
         ALLOW(read),
         ALLOW(write),
         ALLOW(close),
-        ALLOW(memfd_create),
-        ALLOW(ftruncate),
         ALLOW(getrandom),
         ALLOW(sched_yield),
         ALLOW(sysinfo),

@@ -118,6 +118,20 @@ int clinux_memory_file(size_t size) {
     return -1;
 }
 
+bool clinux_seal_size(int fd) { return fcntl(fd, F_ADD_SEALS, F_SEAL_GROW) == 0; }
+
+int clinux_open_memory_figures(void) { return open("/proc/self/statm", O_RDONLY | O_CLOEXEC); }
+
+int64_t clinux_resident_bytes(int figures) {
+    char text[128];
+    unsigned long long all, resident;
+    ssize_t count = pread(figures, text, sizeof text - 1, 0);
+    if (count <= 0) return -1;
+    text[count] = 0;
+    if (sscanf(text, "%llu %llu", &all, &resident) != 2) return -1;
+    return (int64_t)(resident * (unsigned long long)sysconf(_SC_PAGESIZE));
+}
+
 int clinux_seal(int fd) {
     return fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 }

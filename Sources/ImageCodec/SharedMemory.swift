@@ -9,6 +9,12 @@ package final class SharedMemory: @unchecked Sendable {
     nonisolated(unsafe) package static var isPreferred = false
     /// As ``isPreferred``, for the rows that are kept of a decode.
     nonisolated(unsafe) package static var isPreferredForRows = false
+    /// Makes and gives back the files of such memory, by their descriptors.
+    package typealias Source = (allocate: @Sendable (Int) -> Int32, free: @Sendable (Int32) -> Void)
+
+    package static let ownSource: Source = ({ clinux_memory_file($0) }, { _ in })
+    /// A process that may not make files sets another one, before any image is decoded, while it has one thread.
+    nonisolated(unsafe) package static var source = ownSource
     /// Less is copied.
     static let smallest = 16 << 10
 
@@ -20,10 +26,11 @@ package final class SharedMemory: @unchecked Sendable {
 
     /// Memory of zeros; nil if memory is short.
     init?(byteCount: Int) {
-        descriptor = clinux_memory_file(byteCount)
+        descriptor = Self.source.allocate(byteCount)
         self.byteCount = byteCount
         guard descriptor >= 0 else { return nil }
         guard let memory = clinux_map_file(descriptor, byteCount, true) else {
+            Self.source.free(descriptor)
             close(descriptor)
             return nil
         }
@@ -63,7 +70,9 @@ package final class SharedMemory: @unchecked Sendable {
 
     deinit {
         if isMapped { munmap(bytes, byteCount) }
-        if descriptor >= 0 { close(descriptor) }
+        guard descriptor >= 0 else { return }
+        Self.source.free(descriptor)
+        close(descriptor)
     }
 
     /// A descriptor to send along. The memory can be read by this process as long as this value lives.

@@ -12,6 +12,17 @@ struct MessageSocket: Sendable {
 
     private enum Kind: UInt8 {
         case inline, inFile
+        /// Messages about memory, which are short.
+        case memory, freed
+
+        init(_ purpose: WorkerMessage.Purpose) {
+            self =
+                switch purpose {
+                case .work: .inline
+                case .memory: .memory
+                case .freed: .freed
+                }
+        }
     }
 
     /// Two ends.
@@ -33,11 +44,11 @@ struct MessageSocket: Sendable {
         init(_ message: WorkerMessage) throws(WorkerFailure) {
             let count = message.bytes.count
             guard count > MessageSocket.mostInline else {
-                bytes = [Kind.inline.rawValue] + message.bytes
+                bytes = [Kind(message.purpose).rawValue] + message.bytes
                 descriptors = message.descriptors
                 return
             }
-            let number = clinux_memory_file(count)
+            let number = WorkerMemory.allocate(count)
             guard number >= 0 else { throw .unavailable(String(cString: strerror(errno))) }
             let file = OpenDescriptor(owning: number)
             guard let memory = clinux_map_file(number, count, true) else {
@@ -63,6 +74,7 @@ struct MessageSocket: Sendable {
     /// - Parameter waits: False for a peer that must have read everything before, and is not waited for: false if it has not.
     func send(_ parcel: Parcel, waits: Bool = true) -> Bool {
         let numbers = parcel.descriptors.map(\.number)
+        WorkerMemory.handOver(parcel.descriptors)
         return withExtendedLifetime(parcel.descriptors) {
             clinux_send(descriptor.number, parcel.bytes, parcel.bytes.count, numbers, Int32(numbers.count), waits) == 0
         }
@@ -85,13 +97,17 @@ struct MessageSocket: Sendable {
         var descriptors = numbers.prefix(Int(count)).map { OpenDescriptor(owning: $0) }
         switch bytes.first.flatMap(Kind.init(rawValue:)) {
         case .inline: return WorkerMessage(Array(bytes.dropFirst()), descriptors: descriptors)
+        case .memory: return WorkerMessage(purpose: .memory, Array(bytes.dropFirst()), descriptors: descriptors)
+        case .freed: return WorkerMessage(purpose: .freed, Array(bytes.dropFirst()), descriptors: descriptors)
         case .inFile:
             guard bytes.count == 9, let file = descriptors.popLast() else { return nil }
             let length = bytes.dropFirst().reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
             guard length <= UInt64(min(most, Self.most)), let content = Self.read(file, count: Int(length)) else {
                 return nil
             }
-            return WorkerMessage(content, descriptors: descriptors)
+            var message = WorkerMessage(content, descriptors: descriptors)
+            message.carrier = file
+            return message
         case nil: return nil
         }
     }

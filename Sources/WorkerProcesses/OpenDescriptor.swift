@@ -1,10 +1,18 @@
 import Glibc
+import Synchronization
 
 /// A descriptor, closed with the last reference.
 package final class OpenDescriptor: Sendable {
     package let number: Int32
+    private let isKept = Atomic(false)
 
     package init(owning number: Int32) { self.number = number }
+
+    /// Gives the descriptor to the caller, who closes it.
+    func keepOpen() -> Int32 {
+        isKept.store(true, ordering: .relaxed)
+        return number
+    }
 
     /// The file of a descriptor for another process, which can read it and nothing else: a body that was just stored is still open for
     /// writing. Nil if the process has too many open.
@@ -17,5 +25,5 @@ package final class OpenDescriptor: Sendable {
         self.init(owning: copy)
     }
 
-    deinit { close(number) }
+    deinit { if !isKept.load(ordering: .relaxed) { close(number) } }
 }

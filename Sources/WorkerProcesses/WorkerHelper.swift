@@ -92,7 +92,7 @@ final class WorkerHelper: Sendable {
         guard let number = numbers.next().flatMap({ Int32(exactly: $0) }), number > 0,
             let process = answer.descriptors.first
         else { throw .unavailable(numbers.text) }
-        return WorkerProcess(number: number, process: process, socket: own, helper: self)
+        return WorkerProcess(number: number, process: process, socket: own, helper: self, limits)
     }
 
     /// Waits for a worker that was killed.

@@ -113,12 +113,20 @@ package final class WorkerPool: Sendable {
         worker.begin()
         do throws(WorkerFailure) {
             try Self.converse(with: worker, message, bounds, &use, isCancelled, receive)
-            state.withLock { $0.workers.release(worker, session: session?.number) }
         } catch {
             worker.end()
             replace(after: error)
             throw error
         }
+        // A session keeps what it needs. Its worker is looked at when other work takes it.
+        if session == nil {
+            worker.takeBackMemory()
+            if worker.keepsTooMuch {
+                worker.end()
+                return replace(after: nil)
+            }
+        }
+        state.withLock { $0.workers.release(worker, session: session?.number) }
     }
 
     private static func converse(
@@ -140,8 +148,15 @@ package final class WorkerPool: Sendable {
                 guard let answer = try worker.socket.receive(most: bounds.answer) else {
                     throw .ended(signal: worker.signalOfEnd())
                 }
-                guard let isLast = receive(answer) else { throw .ended(signal: nil) }
-                if isLast { return }
+                let isUnderstood = worker.answer(answer)
+                if isUnderstood == nil {
+                    guard worker.adopt(answer), let isLast = receive(answer) else {
+                        throw .ended(signal: nil)
+                    }
+                    if isLast { return }
+                } else if isUnderstood == false {
+                    throw .ended(signal: nil)
+                }
                 // The worker waited while its answer was used.
                 watch = StandstillWatch(worker.seconds, at: .now)
             }
@@ -171,12 +186,14 @@ package final class WorkerPool: Sendable {
     }
 
     /// Counts the end of a worker, and puts another in its place.
-    private func replace(after failure: WorkerFailure) {
+    ///
+    /// - Parameter failure: Nil for a worker that was ended for what it keeps.
+    private func replace(after failure: WorkerFailure?) {
         state.withLock { state in
             switch failure {
             case .ended: state.statistics.crashes += 1
             case .timedOut, .stoodStill, .cancelled: state.statistics.stops += 1
-            case .unavailable: break
+            case .unavailable, nil: break
             }
             state.statistics.replacements += 1
         }

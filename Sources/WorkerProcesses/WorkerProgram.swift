@@ -7,12 +7,14 @@ enum WorkerProgram {
         on socket: MessageSocket, memory: UInt64, seconds: UInt64,
         _ handle: (WorkerMessage, _ answer: (WorkerMessage) -> Bool) -> Void
     ) -> Never {
-        guard clinux_confine(memory, seconds) == 0 else {
+        let figures = OpenDescriptor(owning: clinux_open_memory_figures())
+        guard figures.number >= 0, clinux_confine(memory, seconds) == 0 else {
             _ = socket.send(WorkerMessage(Array(String(cString: strerror(errno)).utf8)))
             clinux_exit(1)
         }
-        // Ready.
-        guard socket.send(WorkerMessage()) else { clinux_exit(0) }
+        WorkerMemory.begin(on: socket)
+        // Ready. The program looks at the memory that this process has, which is not left to what a file may make of it.
+        guard socket.send(WorkerMessage(descriptors: [figures])) else { clinux_exit(0) }
         while let message = try? socket.receive() {
             handle(message) { socket.send($0) }
         }

@@ -8,7 +8,7 @@ import WorkerProcesses
 /// No property of a worker's request is forgotten on its way (`checkFields`).
 struct ImageWorkFieldTests {
     private let job = ImageWorkRequest.Job(
-        sizing: .fit(1, 2), steps: PortableSteps(processors: [.grayscale, .trim(3)], output: .description))
+        sizing: .fit(1, 2), steps: PortableSteps(processors: [.grayscale, .trim(3)], output: .description), spent: 6)
 
     private var rendering: ImageWorkRequest.Rendering {
         var rendering = ImageWorkRequest.Rendering()

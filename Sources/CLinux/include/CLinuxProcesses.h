@@ -32,6 +32,15 @@ int clinux_wait_readable(int fd, int milliseconds);
 /// A file of `size` bytes in memory (memfd_create(2)), initially 0, that can be sealed.
 int clinux_memory_file(size_t size);
 
+/// Keeps a file in memory from growing, for everybody and for good.
+bool clinux_seal_size(int fd);
+
+/// The calling process's figures of memory (proc(5), `statm`): whoever gets the descriptor can read them.
+int clinux_open_memory_figures(void);
+
+/// The bytes of memory that the process of `clinux_open_memory_figures` has now, -1 if it is gone.
+int64_t clinux_resident_bytes(int figures);
+
 /// Makes a file in memory unchangeable, for everybody and for good; EBUSY while it is mapped for writing.
 int clinux_seal(int fd);
 

@@ -27,6 +27,12 @@ public struct DecoderProcesses: Sendable {
         return words.count > 13 ? ((Double(words[11]) ?? 0) + (Double(words[12]) ?? 0)) / 100 : 0
     }
 
+    /// Bytes of memory that a process has; 0: it has ended.
+    public static func resident(_ process: pid_t) -> Int {
+        let text = (try? String(contentsOfFile: "/proc/\(process)/statm", encoding: .utf8)) ?? ""
+        return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * sysconf(Int32(_SC_PAGESIZE))
+    }
+
     private static func path(of process: pid_t) -> String? {
         guard let line = FileManager.default.contents(atPath: "/proc/\(process)/cmdline") else { return nil }
         return String(decoding: line.prefix { $0 != 0 }, as: UTF8.self)

@@ -1,12 +1,24 @@
 import Glibc
+import ImageCodec
 
 /// Faults of a decoder, on demand: in processes that are told by `IMGCACHE_TEST_DECODER_FAULTS` when they start, a file that begins with
 /// `IMGCACHE-FAULT` and the name of a fault has it when its header is read, one that ends so when it is decoded; with a number when that frame
-/// is rendered. For tests of what becomes of the others.
+/// is rendered. If it is a path, helpers end at their start while there is such a file. For tests of what becomes of the others.
 enum DecoderFault: String {
-    case address, loop, memory, closed, open, code, abort
+    case address, loop, memory, closed, open, code, abort, file, keep
 
     static var isEnabled: Bool { getenv("IMGCACHE_TEST_DECODER_FAULTS") != nil }
+
+    /// Memory that is kept: of a process with one thread.
+    nonisolated(unsafe) private static var kept: UnsafeMutableRawPointer?
+
+    /// Ends the process if it is a helper that is not to start.
+    static func endHelper() {
+        guard let path = getenv("IMGCACHE_TEST_DECODER_FAULTS"), path.pointee == UInt8(ascii: "/"),
+            access(path, F_OK) == 0
+        else { return }
+        exit(1)
+    }
 
     private static let mark = "IMGCACHE-FAULT "
 
@@ -47,6 +59,12 @@ enum DecoderFault: String {
         case .open: _ = Glibc.open("/etc/hostname", O_RDONLY)
         case .code: mprotect(nil, 0, PROT_EXEC)
         case .abort: Glibc.abort()
+        case .file: _ = SharedMemory.ownSource.allocate(1)
+        case .keep:
+            // Forgotten, as by a decoder that leaks; the image is rendered all the same.
+            let bytes = 512 << 20
+            Self.kept = malloc(bytes)
+            if let memory = Self.kept { memset(memory, 1, bytes) }
         }
     }
 }

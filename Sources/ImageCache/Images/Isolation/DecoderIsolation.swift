@@ -14,7 +14,7 @@ public struct DecoderIsolation: Sendable, Hashable {
     public var helper: String
 
     /// True to decode in the program's own process if there is no helper, or the system does not let workers be confined; false: images
-    /// then fail, as ``ImageCodecError/Code/failed``. Default false.
+    /// then fail, as ``ImageCodecError/Code/unavailable``. Default false.
     public var isOptional = false
 
     public init(helper: String) { self.helper = helper }
@@ -28,6 +28,8 @@ public struct DecoderIsolation: Sendable, Hashable {
         let worker = ImageWorker(hasFaults: DecoderFault.isEnabled)
         HelperProgram.runIfAsked(arguments) {
             ImageCodecLibraries.prepare()
+            DecoderFault.endHelper()
+            SharedMemory.source = ({ WorkerMemory.allocate($0) }, { WorkerMemory.free($0) })
         } handle: { message, send in
             worker.answer(message, send)
         }

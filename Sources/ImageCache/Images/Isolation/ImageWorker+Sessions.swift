@@ -28,7 +28,6 @@ extension ImageWorker {
             send(frame, nil)
         }
         kept = frames
-        send(.end, nil)
     }
 
     func render(
@@ -43,7 +42,6 @@ extension ImageWorker {
             send(.image(job: 0, .success(RenderedContent(content: .pixels(image), damage: nil))), nil)
         }
         kept = preview
-        send(.end, nil)
     }
 }
 

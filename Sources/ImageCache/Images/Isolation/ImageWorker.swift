@@ -40,11 +40,14 @@ final class ImageWorker {
             let source = ImageSource(descriptor: descriptor.number, of: descriptor, byteCount: byteCount)
             if hasFaults { DecoderFault.strike(descriptor.number, at: 0) }
             send(.header(try request.decoder.header(of: source)), nil)
+            return
         case .render(let rendering): try render(rendering, request.decoder, descriptor, send)
         case .frames(let wanted): try render(wanted, request.decoder, descriptor, send)
         case .preview(let wanted): try render(wanted, request.decoder, descriptor, send)
-        case .farewell: break
+        case .farewell: return
         }
+        // The work's memory is free by now: the program looks at what is left.
+        send(.end, nil)
     }
 
     private func render(
@@ -68,7 +71,7 @@ final class ImageWorker {
                             onFramesOf: source, decoder, job.sizing, encoder,
                             within: job.budget(decoder.limits))
                     }), nil)
-            return send(.end, nil)
+            return
         }
         let outputs = rendering.jobs.map { DecodingOutput($0.sizing, $0.budget(decoder.limits)) }
         // Whoever gets an image finds the rows for the next one.
@@ -84,7 +87,6 @@ final class ImageWorker {
                             on: try output.take(), of: rendering.header ?? ImageHeader.none, within: output.budget)
                     }), nil)
         }
-        send(.end, nil)
     }
 
     /// - Returns: The rows, if they are wanted.
