@@ -32,7 +32,7 @@ import Testing
             origin: origin.url(""), environment: ["IMGCACHE_TEST_DECODER_FAULTS": "1"], leading: options)
     }
 
-    @Test(arguments: ["header", "pixels"], ["address", "loop", "memory", "closed", "open", "code", "abort"])
+    @Test(arguments: ["header", "pixels"], ["address", "loop", "memory", "closed", "open", "code", "abort", "file"])
     func `a file that breaks its decoder is a 422 and a line in the log, and nothing else`(
         step: String, fault: String
     ) async throws {
@@ -193,6 +193,83 @@ import Testing
         #expect(await eventually { DecoderProcesses.parent(of: worker) == nil })
         #expect(try Client(server.port).get("/image/w=64/picture")?.status == 200)
         #expect(!server.process.errorOutput.contains("broke its decoder"), "\(server.process.errorOutput)")
+    }
+
+    @Test func `stopped workers hold up neither other clients' files nor their stored images, and end with an error`()
+        async throws
+    {
+        let origin = try origin()
+        let server = try await server(origin)
+        let other = try Client(server.port, from: "127.0.0.3")
+        for path in ["/image/w=64/warm", "/file"] { #expect(other.get(path)?.status == 200) }
+        let stopped = try processes(of: server)
+        for process in stopped.all { kill(process, SIGSTOP) }
+        defer { for process in stopped.all { kill(process, SIGCONT) } }
+        // More than the store has threads.
+        let greedy = try (0..<40).map { number in
+            try Client(server.port, from: "127.0.0.2", asking: "/image/w=64/cold\(number)")
+        }
+        #expect(await origin.waits { $0.count { $0.request.path.contains("cold") } >= 8 })
+        for _ in 0..<20 {
+            for path in ["/image/w=64/warm", "/file"] { #expect(other.get(path)?.status == 200) }
+        }
+        let answers = greedy.map { $0.answer() }
+        #expect(answers.allSatisfy { $0?.status == 200 || $0?.status == 503 }, "\(answers.map { $0?.text })")
+        let errors = answers.filter { $0?.status == 503 }
+        #expect(errors.allSatisfy { $0?.text.contains("image-decoder-unavailable") == true })
+        // Others have taken their place.
+        #expect(try Client(server.port, from: "127.0.0.2").get("/image/w=64/later")?.status == 200)
+        #expect(stopped.workers.allSatisfy { DecoderProcesses.parent(of: $0) == nil })
+    }
+
+    @Test func `without workers images are 503 unless isolation is optional, and are made once there are workers`()
+        async throws
+    {
+        let (origin, directory) = (try origin(), try TestDirectory())
+        let flag = try directory.write("", to: "no-helper")
+        func server(_ mode: String) async throws -> ServerProcess {
+            try await ServerProcess(
+                origin: origin.url(""), "--admin", "127.0.0.1:0", "--isolate-decoders", mode,
+                environment: ["IMGCACHE_TEST_DECODER_FAULTS": flag])
+        }
+        let strict = try await server("on")
+        let (client, admin) = (try Client(strict.port), try Client(try strict.adminPort()))
+        func ready() -> Client.Response? { admin.ask("GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n") }
+        func metrics() -> String { admin.ask("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")?.text ?? "" }
+        for path in ["/image/w=64/picture", "/image/info/picture"] {
+            let answer = client.get(path)
+            #expect(answer?.status == 503 && answer?["Retry-After"] == "10", "\(answer?.text ?? "")")
+            #expect(answer?.text.contains("image-decoder-unavailable") == true, "\(answer?.text ?? "")")
+        }
+        #expect(client.get("/picture")?.status == 200)
+        #expect(ready()?.status == 503 && ready()?.text.contains("undecodable") == true)
+        #expect(metrics().contains("imgcache_image_workers_available 0"))
+        #expect(strict.process.errorOutput.contains("no image is decoded"), "\(strict.process.errorOutput)")
+
+        let lax = try await server("optional")
+        #expect(try Client(lax.port).get("/image/w=64/picture")?.status == 200)
+        #expect(lax.process.errorOutput.contains("without isolation"), "\(lax.process.errorOutput)")
+
+        try FileManager.default.removeItem(atPath: flag)
+        // The question alone has the next try begin.
+        #expect(await eventually { ready()?.status == 200 })
+        #expect(client.get("/image/w=64/picture")?.status == 200)
+        #expect(metrics().contains("imgcache_image_workers_available 1"))
+    }
+
+    @Test func `a worker that keeps far more memory than it began with is replaced`() async throws {
+        let origin = try origin()
+        let server = try await server(origin)
+        let client = try Client(server.port)
+        #expect(client.get("/image/w=64/picture")?.status == 200)
+        for number in 1...4 { #expect(client.get("/image/w=\(number)/fault-pixels/keep")?.status == 200) }
+        let workers = { try processes(of: server).workers }
+        #expect(
+            await eventually {
+                (try? workers().allSatisfy { DecoderProcesses.resident($0) < 512 << 20 }) == true
+            })
+        for number in 5...8 { #expect(client.get("/image/w=\(number)/picture")?.status == 200) }
+        #expect(notices(of: server).allSatisfy { !$0.contains("broke its decoder") })
     }
 
     private func processes(of server: ServerProcess) throws -> DecoderProcesses {

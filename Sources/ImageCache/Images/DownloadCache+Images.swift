@@ -109,15 +109,26 @@ extension DownloadCache {
         statistics.memory = pipeline.memory.statistics
         statistics.memory?.counts.hits += pipeline.reuses.load(ordering: .relaxed)
         statistics.peakDecodingMemory = pipeline.peakDecodingMemory
-        if let workers = pipeline.renderer.isolation?.statistics {
+        if let isolation = pipeline.renderer.isolation {
+            let workers = isolation.statistics
             statistics.crashes = workers.crashes
             statistics.workerReplacements = workers.replacements
+            statistics.hasWorkers = !isolation.isUnavailable
         }
         return statistics
     }
 
     /// Starts the helper of ``Configuration/decoderIsolation`` now instead of with the first image; the log says why if that fails.
     package func startDecoderIsolation() { _ = pipeline.renderer.isolation?.start() }
+
+    /// False while ``Configuration/decoderIsolation`` is required and no worker can be started. Asked after a pause, it has another try begin;
+    /// it does not wait.
+    package var canDecodeImages: Bool {
+        let renderer = pipeline.renderer
+        guard let isolation = renderer.isolation, !isolation.isOptional, isolation.isUnavailable else { return true }
+        Task(executorPreference: renderer.executor) { _ = isolation.start() }
+        return false
+    }
 
     /// Purges the memory caches of images and values: on a warning down to the preferred usage, at a critical level all of them.
     /// Called by the cache itself with ``Configuration/watchesMemoryPressure``.
@@ -160,8 +171,11 @@ public struct ImageStatistics: Sendable {
     public var damaged = 0
     /// Worker processes that ended in the middle of an image (``DecoderIsolation``).
     public internal(set) var crashes = 0
-    /// Worker processes that took the place of another: after a crash, at a limit, after the last client had left, or after long work.
+    /// Worker processes that took the place of another: after a crash, at a limit, after the last client had left, for the memory that it
+    /// kept, or after long work.
     public internal(set) var workerReplacements = 0
+    /// False while no worker process can be started; `nil` without ``DecoderIsolation``.
+    package internal(set) var hasWorkers: Bool?
     /// The most bytes that concurrent decodes were estimated to take.
     public internal(set) var peakDecodingMemory = 0
     /// The memory cache: usage, hits, misses, purges.

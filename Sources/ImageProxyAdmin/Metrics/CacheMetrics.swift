@@ -85,6 +85,11 @@ struct CacheMetrics: Sendable {
         text.add(
             "imgcache_image_worker_replacements_total", .counter, images.workerReplacements,
             help: "Worker processes that took the place of another, for whatever reason.")
+        if let areThere = images.hasWorkers {
+            text.add(
+                "imgcache_image_workers_available", .gauge, areThere ? 1 : 0,
+                help: "1 while images are decoded in worker processes, 0 while none can be started.")
+        }
         text.add(
             "imgcache_image_cpu_seconds",
             [("decode", images.times.decode), ("process", images.times.process), ("encode", images.times.encode)]

@@ -7,6 +7,7 @@ import {
 
 const states = {
   ready: "ready", starting: "starting", stopping: "shutting down", unwritable: "store cannot be written",
+  undecodable: "images cannot be decoded",
 };
 
 let newest = null;

@@ -108,12 +108,12 @@ struct AdminRoutes: Sendable {
 
     // MARK: Answers
 
-    /// The readiness of the server's parts, and of the store.
+    /// The readiness of the server's parts, of the store, and of the workers for images.
     func state() async -> Readiness.State {
         guard readiness.state == .ready else { return readiness.state }
         do {
             try await cache.checkWritable()
-            return .ready
+            return cache.canDecodeImages ? .ready : .undecodable
         } catch {
             return .unwritable
         }

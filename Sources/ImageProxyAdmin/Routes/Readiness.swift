@@ -6,6 +6,8 @@ package final class Readiness: Sendable {
         case starting, ready, stopping
         /// The store cannot be written.
         case unwritable
+        /// No worker process can be started: images cannot be decoded.
+        case undecodable
     }
 
     private let current = Locked(State.starting)

@@ -93,8 +93,7 @@ struct ServerConfiguration: Sendable {
     var maxAnimationPixels = 250_000_000
     var maxAnimationDuration: Duration = .seconds(600)
     var imageTimeout: Duration = .seconds(30)
-    /// Decoding in processes of their own.
-    var isolatesDecoders = true
+    var decoderIsolation = DecoderIsolationMode.on
     var damagedImages = DamagedImages.serve
     var svg = SVGHandling.refuse
     /// `FILE` or `STATUS:FILE`: images in place of errors.

@@ -69,9 +69,9 @@ extension Setting {
 
     private static let images: [Setting] =
         imagesPerOrigin.map(\.perOrigin) + [
-            onOrOff(
-                "isolate-decoders", \.isolatesDecoders,
-                "Decode images in processes of their own, which may open nothing and are replaced when an image makes one crash."
+            choice(
+                "isolate-decoders", \.decoderIsolation,
+                "Decode images in worker processes, which may open nothing. If none can be started, on answers 503, optional decodes in the service's own process."
             ),
             count(
                 "decodes-per-client", \.decodesPerClient, 1...1024,

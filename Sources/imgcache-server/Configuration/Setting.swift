@@ -152,6 +152,17 @@ extension Setting {
     }
 
     /// A flag that is on unless it is said to be off.
+    /// One of at least two words.
+    static func choice<Value: RawRepresentable<String> & CaseIterable & SendableMetatype>(
+        _ name: String, _ place: Place<Value>, _ help: String
+    ) -> Setting {
+        let words = Value.allCases.map(\.rawValue)
+        let problem = "must be \(words.dropLast().joined(separator: ", ")) or \(words[words.count - 1])"
+        return property(
+            name, words.joined(separator: "|"), place, help,
+            read: { Value(rawValue: $0).map { .value($0) } ?? .problem(problem) }, text: { $0.rawValue })
+    }
+
     static func onOrOff(_ name: String, _ place: Place<Bool>, _ help: String) -> Setting {
         property(
             name, "on|off", place, help,

@@ -159,9 +159,8 @@ struct ServerParts: Sendable {
         cacheConfiguration.remote = configuration.remoteStore(logger)
         let shares = configuration.descriptorShares(cacheConfiguration.remote, logger)
         cacheConfiguration.limit(to: shares)
-        if configuration.isolatesDecoders, var isolation {
-            // Better images than none: the log says so.
-            isolation.isOptional = true
+        if configuration.decoderIsolation != .off, var isolation {
+            isolation.isOptional = configuration.decoderIsolation == .optional
             cacheConfiguration.decoderIsolation = isolation
         }
         factory = OriginFactory(metadata: metadata, logger: logger)

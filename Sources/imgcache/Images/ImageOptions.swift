@@ -241,7 +241,8 @@ struct DecodingOptions: ParsableArguments {
     @Option(
         name: .customLong("isolate-decoders"),
         help: ArgumentHelp(
-            "Decode in worker processes that may open nothing.", valueName: "on|off"))
+            "Decode in worker processes that may open nothing, for strangers' files; it takes some 15 ms more. off: in this process.",
+            valueName: "on|off"))
     var isolateDecoders = OnOrOff.off
 
     enum OnOrOff: String, ExpressibleByArgument { case on, off }

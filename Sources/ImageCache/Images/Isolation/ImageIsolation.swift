@@ -28,7 +28,7 @@ final class ImageIsolation: Sendable {
     /// Held while a helper starts, by those who need one: nobody else waits for it.
     private let starting = Locked(())
 
-    /// - Parameter decodes: Images that are rendered at a time. Headers are read beside them.
+    /// - Parameter decodes: Images and headers at a time. Two workers more keep what sessions that pause need.
     init(
         _ configuration: DecoderIsolation, decodes: Int, memory: Int, logger: Logger,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
@@ -90,7 +90,12 @@ final class ImageIsolation: Sendable {
     }
 
     /// True if images are to be rendered by workers, or not at all.
-    var isInUse: Bool { start() == nil || !configuration.isOptional }
+    var isInUse: Bool { start() == nil || !isOptional }
+
+    var isOptional: Bool { configuration.isOptional }
+
+    /// True if the last try to start a helper failed. Does not wait for a try.
+    var isUnavailable: Bool { state.withLock { if case .unavailable = $0 { true } else { false } } }
 
     private func pool() throws(ImageCodecError) -> WorkerPool {
         if let reason = start() { throw ImageCodecError(.unavailable, reason) }
