@@ -36,7 +36,12 @@ extension DownloadCache {
                         }
                         if Task.isCancelled { break }
                     }
-                    _ = try await download.file
+                    do throws(ImageCacheError) {
+                        _ = try await download.file
+                    } catch {
+                        // The image is made all the same where the store cannot take its original.
+                        if !error.isOfStore { throw error }
+                    }
                     continuation.yield(ImagePreview(image: try await image(for: request).image, isFinal: true))
                     continuation.finish()
                 } catch {

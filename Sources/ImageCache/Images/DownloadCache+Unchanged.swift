@@ -12,7 +12,7 @@ extension DownloadCache {
     package func unchanged(
         _ request: ImageRequest, if format: ImageFormat, mostBytes: Int
     ) async throws(ImageCacheError) -> Thumbnail? {
-        let file = try await file(for: request.file)
+        let file = try await pipeline.original(request.file)
         let bytes = try await executor.run { () throws(ImageCacheError) -> [UInt8]? in
             do throws(ImageCodecError) {
                 let source = try ImageSource(file)

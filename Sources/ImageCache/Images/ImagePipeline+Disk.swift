@@ -32,17 +32,26 @@ extension ImagePipeline {
         var original = request.file
         // The derived image's record has the validator: the origin confirms the original without sending it.
         if !found.hasOriginal { original.goneOriginal = found.stored.record.original }
-        let subscription = fetcher.subscribe(to: original)
-        work.follow(subscription.context)
-        let file = try await subscription.value().sharing(!subscription.isFirst)
-        let isUnchanged =
-            file.body.entry.id == found.stored.record.original
-            || StoredDerivedImage(file.body.entry)?.record.original == found.stored.record.original
-        guard isUnchanged else { return .outdated(file) }
-        let freshUntil = file.freshUntil(fetcher.now(), fetcher.rules, request.file.freshnessOverride)
-        let response = DerivedImage.Response(file, rules: fetcher.rules, at: fetcher.now())
-        return try await open(found.stored, recipe, request, file.generation, freshUntil: freshUntil, response)
-            .map { .current($0) }
+        let file = try await self.original(original) { work.follow($0) }
+        guard found.stored.isDerived(from: file) else { return .outdated(file) }
+        return try await open(found.stored, recipe, request, file).map { .current($0) }
+    }
+
+    /// The stored image, if it may be served without asking the origin; `nil` otherwise.
+    func freshStoredImage(
+        _ request: ImageRequest, _ recipe: ImageRecipe
+    ) async throws(ImageCacheError) -> DerivedImage? {
+        guard !recipe.isOriginal else { return nil }
+        let resolved = try ResolvedRequest(request.file, by: fetcher.rules)
+        let stored = try await blocking.run { [self] () throws(ImageCacheError) -> (StoredDerivedImage, CachedFile)? in
+            guard let found = try find(recipe, resolved) else { return nil }
+            var original = request.file
+            if !found.hasOriginal { original.goneOriginal = found.stored.record.original }
+            guard let file = try fetcher.stored(original), found.stored.isDerived(from: file) else { return nil }
+            return (found.stored, file)
+        }
+        guard let (image, file) = stored else { return nil }
+        return try await open(image, recipe, request, file)
     }
 
     private func find(_ recipe: ImageRecipe, _ resolved: ResolvedRequest) throws(ImageCacheError) -> Found? {
@@ -61,9 +70,9 @@ extension ImagePipeline {
         }
     }
 
+    /// - Parameter file: The current original, or what stands in for it.
     private func open(
-        _ found: StoredDerivedImage, _ recipe: ImageRecipe, _ request: ImageRequest, _ generation: Generation,
-        freshUntil: Date, _ response: DerivedImage.Response
+        _ found: StoredDerivedImage, _ recipe: ImageRecipe, _ request: ImageRequest, _ file: CachedFile
     ) async throws(ImageCacheError) -> DerivedImage? {
         let opened = try await blocking.run { [self] () throws(ImageCacheError) -> (StoredBody, [UInt8])? in
             do throws(StoreError) {
@@ -89,9 +98,11 @@ extension ImagePipeline {
             image.damage = found.record.damage
             content = .pixels(image)
         }
+        let time = fetcher.now()
         return DerivedImage(
-            content, original: found.record.original, generation: generation, freshUntil: freshUntil,
-            response: response, damage: found.record.damage)
+            content, original: found.record.original, generation: file.generation,
+            freshUntil: file.freshUntil(time, fetcher.rules, request.file.freshnessOverride),
+            response: DerivedImage.Response(file, rules: fetcher.rules, at: time), damage: found.record.damage)
     }
 
     /// Decodes a stored image, in a turn of the request's client; `nil` if that fails.
@@ -156,6 +167,13 @@ extension ImagePipeline {
         } catch {
             return false
         }
+    }
+}
+
+extension StoredDerivedImage {
+    /// True if the image was made from a file, or from the original that the file stands in for.
+    fileprivate func isDerived(from file: CachedFile) -> Bool {
+        file.body.entry.id == record.original || StoredDerivedImage(file.body.entry)?.record.original == record.original
     }
 }
 

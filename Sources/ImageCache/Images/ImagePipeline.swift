@@ -141,13 +141,26 @@ final class ImagePipeline: Sendable {
     /// Gets the original, and starts the rendering of the group's images.
     private func load(_ first: RenderJob, for group: OriginalGroup.Pool.SharedTask) async {
         do throws(ImageCacheError) {
-            let subscription = fetcher.subscribe(to: first.request.file)
-            group.context.follow(subscription.context)
-            let file = try await subscription.value().sharing(!subscription.isFirst)
+            let file = try await original(first.request.file) { group.context.follow($0) }
             let header = try await renderer.header(of: file, first.request, first.key.original, first.work.priority)
             renderer.add(await fromRemote(close(group), file, header), file, header, keep: keep)
         } catch {
             for job in close(group) { job.fulfill(.failure(error)) }
+        }
+    }
+
+    /// The original of an image: from the store, or in memory where the store cannot take it.
+    ///
+    /// - Parameter follow: Called with the fetch that brings it.
+    func original(
+        _ request: FileRequest, following follow: (Fetch) -> Void = { _ in }
+    ) async throws(ImageCacheError) -> CachedFile {
+        let subscription = fetcher.subscribe(to: request)
+        follow(subscription.context)
+        do throws(ImageCacheError) {
+            return try await subscription.value().sharing(!subscription.isFirst)
+        } catch {
+            return try await fetcher.unstoredFile(for: request, after: error)
         }
     }
 

@@ -27,6 +27,8 @@ struct Fetcher: Sendable {
     let fetches = RunningFetches()
     let executor: BlockingExecutor
     let warnings: StoreWarnings
+    /// The memory for originals of images that the store cannot take.
+    let unstoredMemory = UnstoredBodyMemory(limit: 128 << 20)
 
     init(store: DiskStore, configuration: DownloadCache.Configuration, executor: BlockingExecutor) {
         self.executor = executor

@@ -102,8 +102,7 @@ extension ImagePipeline {
         var request = request
         request.decoder.registered = decoders
         request.decoder.frame = 0
-        let subscription = fetcher.subscribe(to: request.file)
-        let file = try await subscription.value().sharing(!subscription.isFirst)
+        let file = try await original(request.file)
         let key = ImageKey(request, .pixels, by: fetcher.rules)
         let header = try await renderer.header(of: file, request, key.original, request.file.priority)
         do throws(ImageCodecError) {

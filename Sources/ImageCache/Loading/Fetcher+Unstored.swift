@@ -1,0 +1,101 @@
+import ConcurrencyPrimitives
+import DiskStore
+import FoundationEssentials
+import HTTPCaching
+import HTTPTypes
+import Transfer
+
+/// Originals of images that the store cannot take.
+extension Fetcher {
+    /// The file of a request, in memory and not in the store, after the store failed: for images that are made of it and are not kept.
+    ///
+    /// - Parameter failure: The error of the store.
+    /// - Throws: `failure`, if the request demands a stored file, or if there is no memory either.
+    func unstoredFile(
+        for request: FileRequest, after failure: ImageCacheError
+    ) async throws(ImageCacheError) -> CachedFile {
+        guard failure.isOfStore, request.mayBeUnstored else { throw failure }
+        warnings.note(failure)
+        let resolved = try ResolvedRequest(request, by: rules)
+        let generation = store.generation(of: resolved.url)
+        let sink = UnstoredSink(UnstoredBody(unstoredMemory))
+        let result: TransferResult
+        do throws(TransferError) {
+            result = try await transport(for: request).run(resolved.transferRequest(), into: sink)
+        } catch {
+            throw (error.cause as? StoreError)?.code == .full ? failure : ImageCacheError(error)
+        }
+        guard case .body = result.outcome, let head = sink.head else { throw Self.failure(result, resolved) }
+        let record = ResponseRecord(head, answering: resolved, rules: rules)
+        let body: StoredBody
+        do throws(StoreError) {
+            body = try sink.body.finish(url: resolved.url, metadata: record.encoded, in: store)
+        } catch {
+            throw ImageCacheError(error)
+        }
+        var status = ConditionalRequest(CacheForward(reason: .uriMiss)).status
+        status.forwardStatus = result.head.status.code
+        let file = CachedFile(
+            source: .network, bytesTransferred: result.bytesReceived, resumedFrom: 0, finalURL: record.finalURL,
+            response: record.response, isStored: false, cacheStatus: status, body: body, generation: generation)
+        return try await executor.run { () throws(ImageCacheError) in
+            try check(file, for: request)
+            return file
+        }
+    }
+
+    private func check(_ file: CachedFile, for request: FileRequest) throws(ImageCacheError) {
+        if let size = request.integrity.size, size != file.size {
+            throw ImageCacheError(
+                .wrongBytes, url: request.url, message: "the body has \(file.size) bytes, not \(size)")
+        }
+        guard let expected = request.expectedDigest ?? file.response.verifiableDigest else { return }
+        let actual = try BodyDigest.digest(expected.algorithm, ofFile: file.body.descriptor, size: file.size)
+        guard actual == expected.bytes else {
+            throw .wrong(expected, actual: actual.hexadecimal, url: request.url)
+        }
+    }
+}
+
+extension FileRequest {
+    /// True if the request may be answered with a file that is not in the store.
+    fileprivate var mayBeUnstored: Bool {
+        policy != .returnCacheDataDontLoad && noStoreBehavior != .fail && integrity.pieces == nil
+            && !integrity.requiresDigest
+    }
+}
+
+extension ImageCacheError {
+    /// True if the store failed, and not because the body is too large for it.
+    var isOfStore: Bool {
+        switch code.storeReason {
+        case .full, .notWritable, .damaged, .busy, .io: true
+        default: false
+        }
+    }
+}
+
+/// Receives a body into memory.
+///
+/// `@unchecked Sendable`: used before and after `HTTPTransport.run` by the one who runs it, during it by the transport, as `BodySink`
+/// guarantees.
+private final class UnstoredSink: BodySink, @unchecked Sendable {
+    let body: UnstoredBody
+    private(set) var head: ResponseHead?
+
+    init(_ body: UnstoredBody) { self.body = body }
+
+    func held() -> HeldPartial? { nil }
+
+    func begin(_ head: ResponseHead, _ placement: BodyPlacement) {
+        body.restart()
+        self.head = head
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
+        try body.write(bytes)
+        return .accepted
+    }
+
+    func end(_ ending: AttemptEnding) { if ending != .complete { body.restart() } }
+}
