@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPServer
+import HTTPTypes
 import ImageCache
 import Testing
 
@@ -10,8 +11,10 @@ struct NegativeResponsesTests {
     private let rules = ImageRules(origin: "https://a.example")
     private let begin = Date(timeIntervalSince1970: 1_000_000)
 
-    private func operation(_ options: String = "w=9", _ path: String = "x.jpg") throws -> ImageOperation {
-        try rules.operation(target: "/image/\(options)/\(path)", accept: [], now: 0)
+    private func operation(
+        _ options: String = "w=9", _ path: String = "x.jpg", accept: String = "*/*"
+    ) throws -> ImageOperation {
+        try rules.operation(target: "/image/\(options)/\(path)", accept: [accept], now: 0)
     }
 
     private func failure(_ code: ImageCacheError.Code) -> Response {
@@ -67,6 +70,49 @@ struct NegativeResponsesTests {
         responses.note(failure(.undecodable(code)), of: try operation(), rules, 1, at: begin)
         #expect(seconds(responses, try operation(), after: 1) == 9)
         #expect(seconds(responses, try operation("w=9,anim=0"), after: 1) == nil)
+    }
+
+    /// Requests of which no two have the same result.
+    private func operations() throws -> [ImageOperation] {
+        var operations = try ["image/webp", "image/avif, image/webp", "*/*"].map {
+            try operation("f=auto", accept: $0)
+        }
+        operations += try ["info", "w=9", "w=9,frame=1", "w=9,anim=0", "f=jpeg", "q=70"].map { try operation($0) }
+        operations += try ["text/plain", "application/json"].map { try operation("f=thumbhash", accept: $0) }
+        var hinted = rules
+        hinted.usesClientHints = true
+        hinted.presets = try ImagePresets([], takesHints: true)
+        for ratio in ["2", "3"] {
+            operations.append(
+                try hinted.operation(
+                    target: "/image/w=9/x.jpg", accept: ["*/*"],
+                    hints: ClientHints([try #require(HTTPField.Name("Sec-CH-DPR")): ratio]), now: 0))
+        }
+        return operations
+    }
+
+    @Test func `of one result do not hold for another, by format, description, frame or hint`() throws {
+        let operations = try operations()
+        for (index, failing) in operations.enumerated() {
+            let responses = NegativeResponses<Int>()
+            responses.note(failure(.undecodable(.limitExceeded)), of: failing, rules, 1, at: begin)
+            for (other, operation) in operations.enumerated() {
+                #expect((seconds(responses, operation, after: 1) != nil) == (other == index), "\(index), \(other)")
+            }
+        }
+    }
+
+    @Test func `of an original tell that they are, until it is known that nothing is stored of the image`() throws {
+        let responses = NegativeResponses<Int>()
+        responses.note(failure(.status(404)), of: try operation(), rules, 1, at: begin)
+        func isOfOriginal(_ options: String) throws -> Bool? {
+            responses.known(for: try operation(options), rules, at: begin) { _ in true }?.isOfOriginal
+        }
+        #expect(try isOfOriginal("w=9") == true && isOfOriginal("w=10") == true)
+        responses.noteNothingStored(of: try operation("w=10"), at: begin)
+        #expect(try isOfOriginal("w=9") == true && isOfOriginal("w=10") == false)
+        #expect(seconds(responses, try operation("w=10"), after: 9.5) == 1)
+        #expect(seconds(responses, try operation("w=10"), after: 10) == nil)
     }
 
     @Test func `are bounded in number, the oldest leave first`() throws {

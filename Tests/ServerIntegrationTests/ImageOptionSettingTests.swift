@@ -80,6 +80,56 @@ import Testing
         }
     }
 
+    @Test func `what a format cannot hold is no failure for those who asked for another`() async throws {
+        // WebP has 16,383 pixels at most.
+        let wide = try ImageEncoder.png().encode(DecodedImage(width: 17_000, height: 1) { _ in })
+        let origin = try ScriptedOrigin { _ in
+            [
+                .head(status: 200, fields: [("Content-Length", "\(wide.count)"), ("Cache-Control", "max-age=600")]),
+                .body(wide),
+            ]
+        }
+        let server = try await ServerProcess(origin: origin.url(""), "--negative-ttl", "5m")
+        let client = try Client(server.port)
+        let refused = try #require(client.get("/image/q=80/a.png", "Accept: image/webp"))
+        #expect(refused.status == 422, "\(refused.text)")
+        let again = try #require(client.get("/image/q=80/a.png", "Accept: image/webp"))
+        #expect(again["Cache-Status"]?.hasSuffix("detail=NEGATIVE") == true, "\(again.fields)")
+        for fields in [[], ["Accept: */*"], ["Accept: image/png"]] {
+            let response = try #require(
+                client.ask(
+                    "GET /image/q=80/a.png HTTP/1.1\r\nHost: x\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\n"))
+            #expect(response.status == 200, "\(fields): \(response.text)")
+        }
+    }
+
+    @Test func `an image that is stored and fresh is served although its original has gone`() async throws {
+        let isGone = Locked(false)
+        let origin = try ScriptedOrigin { _ in
+            if isGone.withLock({ $0 }) { return [.head(status: 404, fields: [("Content-Length", "0")])] }
+            let fields = [("Content-Length", "\(Self.picture.count)"), ("Cache-Control", "max-age=86400")]
+            return [.head(status: 200, fields: fields), .body(Self.picture)]
+        }
+        let first = try await ServerProcess(origin: origin.url(""))
+        #expect(try #require(Client(first.port).get("/image/w=50/a.jpg")).status == 200)
+        await first.stop()
+        // The original leaves the disk, its image stays there, and in no memory.
+        let files = FileManager.default.enumerator(atPath: first.directory.path("cache"))
+        let paths = (files?.allObjects as? [String] ?? []).map { first.directory.path("cache") + "/" + $0 }
+        let originals = paths.filter { FileManager.default.contents(atPath: $0) == Data(Self.picture) }
+        #expect(originals.count == 1)
+        for path in originals { try FileManager.default.removeItem(atPath: path) }
+        isGone.withLock { $0 = true }
+        let server = try await ServerProcess(
+            origin: origin.url(""), "--negative-ttl", "5m", directory: first.directory)
+        let client = try Client(server.port)
+        #expect(try #require(client.get("/image/w=60/a.jpg")).status == 404)
+        let asked = origin.requests.count
+        #expect(try #require(client.get("/image/w=50/a.jpg")).status == 200)
+        for _ in 0..<2 { #expect(try #require(client.get("/image/w=70/a.jpg")).status == 404) }
+        #expect(origin.requests.count == asked)
+    }
+
     @Test func `a purge ends what was remembered, and a lifetime of zero remembers nothing`() async throws {
         let origin = try origin()
         let server = try await ServerProcess(

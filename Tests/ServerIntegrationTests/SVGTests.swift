@@ -40,6 +40,19 @@ import Testing
         }
     }
 
+    @Test func `a request for something else of an SVG changes nothing for those that get it as it is`() async throws {
+        let origin = try origin()
+        let server = try await ServerProcess(origin: origin.url(""), "--svg", "pass", "--negative-ttl", "5m")
+        let client = try Client(server.port)
+        for other in ["info", "w=50", "f=auto,frame=0", "f=webp"] {
+            #expect(try #require(client.get("/image/\(other)/a.svg")).status == 415, "\(other)")
+            for accept in ["*/*", "image/webp", "image/avif,image/webp"] {
+                let response = try #require(client.get("/image/f=auto/a.svg", "Accept: \(accept)"))
+                #expect(response.status == 200 && response.body == Self.svg, "\(other), \(accept): \(response.text)")
+            }
+        }
+    }
+
     @Test func `with --svg pass it is sent as it is, without rights, and fetched once`() async throws {
         let origin = try origin()
         let server = try await ServerProcess(origin: origin.url(""), "--svg", "pass")

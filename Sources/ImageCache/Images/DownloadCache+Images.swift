@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 public import FoundationEssentials
 public import ImageCodec
 public import MemoryCache
@@ -93,6 +94,17 @@ extension DownloadCache {
         return pipeline.inMemory(ImageKey(request, encoding.output, by: fetcher.rules), request).flatMap {
             Thumbnail($0, .memory)
         }
+    }
+
+    /// The thumbnail if it is on disk and may be used without asking the origin; else `nil`, also if the store cannot be read.
+    package func storedThumbnail(for request: ImageRequest, as encoding: ThumbnailEncoding) async -> Thumbnail? {
+        let key = ImageKey(request, encoding.output, by: fetcher.rules)
+        let image = await pipeline.blocking.run { [pipeline] in
+            try? pipeline.freshStoredImage(request, key.recipe)
+        }
+        guard let image else { return nil }
+        pipeline.keep(image, for: key)
+        return Thumbnail(image, .thumbnail)
     }
 
     /// Counts another use of a thumbnail that ``hotThumbnail(for:as:)`` returned, without looking it up. False if its

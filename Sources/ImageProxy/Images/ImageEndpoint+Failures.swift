@@ -4,14 +4,34 @@ import HTTPTypes
 import ImageCache
 
 extension ImageEndpoint {
-    /// The response after a failure that was found within the last seconds; nil: none is known.
+    /// The response after a failure of this image that was found within the last seconds; nil: none is known.
     func knownFailure(
         of operation: ImageOperation, for incoming: Request, _ rules: ImageRules, at now: Date
     ) -> Response? {
         let known = negatives.known(for: operation, rules, at: now) { cache.isCurrent($0) }
+        guard let known, !known.isOfOriginal else { return nil }
+        return response(to: known, for: incoming, rules)
+    }
+
+    /// The response where the image or its original is known to fail: the image all the same, if it is stored and fresh.
+    func responseDespiteKnownFailure(
+        of operation: ImageOperation, for incoming: Request, _ rules: ImageRules
+    ) async -> Response? {
+        let known = negatives.known(for: operation, rules, at: now()) { cache.isCurrent($0) }
         guard let known else { return nil }
-        return response(
-            to: known.response, for: incoming, rules, "hit; ttl=\(known.seconds); detail=NEGATIVE", known.seconds)
+        guard known.isOfOriginal else { return response(to: known, for: incoming, rules) }
+        if let stored = await cache.storedThumbnail(for: operation.request, as: operation.encoding) {
+            let image = ServedImage(stored, operation, name: rules.name)
+            if image.refusal(rules) == nil { return image.response(to: incoming, rules, at: now()) }
+        }
+        negatives.noteNothingStored(of: operation, at: now())
+        return response(to: known, for: incoming, rules)
+    }
+
+    private func response(
+        to known: NegativeResponses<DownloadCache.ResourceState>.Known, for incoming: Request, _ rules: ImageRules
+    ) -> Response {
+        response(to: known.response, for: incoming, rules, "hit; ttl=\(known.seconds); detail=NEGATIVE", known.seconds)
     }
 
     /// The response after a failure, which is noted if it is likely to last.

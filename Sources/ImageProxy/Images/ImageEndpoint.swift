@@ -10,6 +10,7 @@ package protocol ThumbnailRendering: Sendable {
     func state(of request: ImageRequest) -> DownloadCache.ResourceState
     func isCurrent(_ state: DownloadCache.ResourceState) -> Bool
     func isInvalidated(since state: DownloadCache.ResourceState) -> Bool
+    func storedThumbnail(for request: ImageRequest, as encoding: ThumbnailEncoding) async -> Thumbnail?
     func thumbnail(
         for request: ImageRequest, as encoding: ThumbnailEncoding
     ) async throws(ImageCacheError) -> Thumbnail
@@ -85,7 +86,7 @@ package final class ImageEndpoint: RequestHandler {
         do throws(ImageRequestError) { operation = try self.operation(incoming, rules, now()) } catch {
             return Response(error)
         }
-        if let failure = knownFailure(of: operation, for: incoming, rules, at: now()) { return failure }
+        if let known = await responseDespiteKnownFailure(of: operation, for: incoming, rules) { return known }
         let before = cache.state(of: operation.request)
         var request = operation.request
         request.file.client = incoming.client.subscriber

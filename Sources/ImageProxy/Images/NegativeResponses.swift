@@ -13,6 +13,8 @@ final class NegativeResponses<OriginalState: Sendable>: Sendable {
         let response: Response
         /// The remaining lifetime in whole seconds.
         let seconds: Int
+        /// True if the original failed for all images, and not this one: an image that is stored may still be served.
+        let isOfOriginal: Bool
     }
 
     private struct Entry {
@@ -26,13 +28,21 @@ final class NegativeResponses<OriginalState: Sendable>: Sendable {
 
     /// The original, or one image of it.
     private struct Key: Hashable {
-        let url: String
-        /// Nil: all images.
-        var options: ImageOptions?
+        /// One image: its options with the client's hints, and its encoding, which depends on `Accept`.
+        private struct Result: Hashable {
+            let options: ImageOptions
+            let encoding: ThumbnailEncoding
+        }
 
-        init(_ operation: ImageOperation, isForAllOptions: Bool) {
+        private let url: String
+        private let owner: String?
+        /// Nil: all images.
+        private let result: Result?
+
+        init(_ operation: ImageOperation, isOfOriginal: Bool) {
             url = operation.request.file.url
-            options = isForAllOptions ? nil : operation.options
+            owner = operation.request.file.owner
+            result = isOfOriginal ? nil : Result(options: operation.options, encoding: operation.encoding)
         }
     }
 
@@ -57,15 +67,17 @@ final class NegativeResponses<OriginalState: Sendable>: Sendable {
         guard rules.negativeLifetime > 0 else { return nil }
         return state.withLock { state in
             guard !state.entries.isEmpty else { return nil }
-            for isForAllOptions in [true, false] {
-                let key = Key(operation, isForAllOptions: isForAllOptions)
+            for isOfOriginal in [false, true] {
+                let key = Key(operation, isOfOriginal: isOfOriginal)
                 guard let entry = state.entries[key] else { continue }
                 // A clock that was set back must not lengthen a lifetime.
                 guard entry.begin <= now, now < entry.end, entry.rules === rules.identity, isCurrent(entry.state) else {
                     state.entries[key] = nil
                     continue
                 }
-                return Known(response: entry.response, seconds: Int(entry.end.timeIntervalSince(now).rounded(.up)))
+                return Known(
+                    response: entry.response, seconds: Int(entry.end.timeIntervalSince(now).rounded(.up)),
+                    isOfOriginal: isOfOriginal)
             }
             return nil
         }
@@ -80,12 +92,22 @@ final class NegativeResponses<OriginalState: Sendable>: Sendable {
         let entry = Entry(
             response: response, state: state, begin: now, end: now.addingTimeInterval(rules.negativeLifetime),
             rules: rules.identity)
-        let key = Key(operation, isForAllOptions: !Self.dependsOnOptions(response))
-        self.state.withLock { state in
-            if state.entries.updateValue(entry, forKey: key) == nil { state.order.append(key) }
-            if state.entries.count > Self.limit { Self.shorten(&state, at: now) }
-            if state.order.count > Self.limit * 2 { state.order = state.order.filter { state.entries[$0] != nil } }
+        let key = Key(operation, isOfOriginal: !Self.dependsOnOptions(response))
+        self.state.withLock { Self.keep(entry, for: key, in: &$0, at: now) }
+    }
+
+    /// Keeps the failure of an original as that of one image, too, of which nothing is stored.
+    func noteNothingStored(of operation: ImageOperation, at now: Date) {
+        state.withLock { state in
+            guard let entry = state.entries[Key(operation, isOfOriginal: true)] else { return }
+            Self.keep(entry, for: Key(operation, isOfOriginal: false), in: &state, at: now)
         }
+    }
+
+    private static func keep(_ entry: Entry, for key: Key, in state: inout State, at now: Date) {
+        if state.entries.updateValue(entry, forKey: key) == nil { state.order.append(key) }
+        if state.entries.count > limit { shorten(&state, at: now) }
+        if state.order.count > limit * 2 { state.order = state.order.filter { state.entries[$0] != nil } }
     }
 
     /// Removes what has ended, and of the others the oldest ones, to three quarters.
