@@ -55,6 +55,8 @@ public struct TransferError: Error, Sendable {
     public var bytesReceived: Int64 = 0
     /// The number of requests sent.
     public var attempts: Int = 0
+    /// True if it happened at another origin, to which the request was redirected.
+    package var isOfRedirectTarget = false
 
     public init(
         _ code: Code, url: String, _ message: String, cause: (any Error)? = nil, isRetryable: Bool = false

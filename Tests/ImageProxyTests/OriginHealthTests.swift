@@ -1,4 +1,5 @@
 import ConcurrencyPrimitives
+import FoundationEssentials
 import HTTPServer
 import HTTPTypes
 import ImageCache
@@ -17,95 +18,116 @@ struct OriginHealthTests {
     }
 
     private let clock = Clock()
-    private let changes = Locked<[CircuitBreaker.Change]>([])
+    private let changes = Locked<[OriginBreaker.Change]>([])
 
     private func health(failures: Int = 3) -> OriginHealth {
-        var limits = CircuitBreaker.Limits()
+        var limits = OriginBreaker.Limits()
         limits.failures = failures
-        limits.slow = .seconds(1 << 30)
         return OriginHealth(limits, now: { [clock] in clock.now }) { [changes] change in
             changes.withLock { $0.append(change) }
         }
     }
 
-    /// The time for which the origin is left alone; nil: a transfer has begun.
+    private func asker(_ path: String = "/") -> OriginBreaker.Asker { OriginBreaker.Asker(client: "a", path: path) }
+
+    private func fail(_ health: OriginHealth, _ paths: String...) throws {
+        for path in paths { health.finished(.failed, try health.begin(asker(path))) }
+    }
+
+    /// The time for which the client is refused; nil: a transfer has begun.
     private func pause(_ health: OriginHealth) -> Duration? {
         do throws(OriginPause) {
-            _ = try health.begin()
+            _ = try health.begin(asker())
             return nil
         } catch {
             return error.left
         }
     }
 
-    @Test func `it is left alone after failures in a row, tried by one request, and asked again when that succeeds`()
+    @Test func `failures are transfers without a response, and the statuses of gateways`() throws {
+        let health = health()
+        for (outcome, isFailure) in [
+            (GateOutcome.failed, true), (.responded(.badGateway), true), (.responded(.serviceUnavailable), true),
+            (.responded(.gatewayTimeout), true), (.responded(.internalServerError), false),
+            (.responded(.notFound), false), (.responded(.found), false), (.responded(.ok), false), (.unknown, false),
+        ] {
+            let before = health.snapshot.failures
+            health.finished(outcome, try health.begin(asker()))
+            #expect(health.snapshot.failures == before + (isFailure ? 1 : 0), "\(outcome)")
+        }
+    }
+
+    @Test func `a client that fails is refused, tries once after the pause, and is served again when that succeeds`()
         throws
     {
         let health = health()
-        for outcome in [GateOutcome.failed, .responded(.serviceUnavailable), .responded(.ok)] {
-            health.finished(outcome, try health.begin())
-        }
-        // An unknown end neither counts nor begins the count anew.
-        for outcome in [GateOutcome.failed, .unknown, .responded(.badGateway), .responded(.gatewayTimeout)] {
-            health.finished(outcome, try health.begin())
-        }
+        try fail(health, "/x", "/y", "/z")
         #expect(pause(health) == .seconds(1))
         #expect(health.snapshot.state == "open" && !health.snapshot.isAvailable)
         clock.advance(by: .seconds(1))
-        let trial = try health.begin()
-        #expect(health.snapshot.state == "half-open")
-        #expect(pause(health) != nil, "one request tries")
-        health.finished(.failed, trial)
-        clock.advance(by: .milliseconds(1999))
-        #expect(pause(health) == .milliseconds(1))
-        clock.advance(by: .milliseconds(1))
-        health.finished(.responded(.notFound), try health.begin())
+        let trial = try health.begin(asker())
+        #expect(health.snapshot.state == "half-open" && pause(health) != nil)
+        health.finished(.responded(.notFound), trial)
         #expect(pause(health) == nil && health.snapshot.state == "closed")
         #expect(changes.withLock { $0 } == [.opened, .closed])
         let snapshot = health.snapshot
-        #expect((snapshot.failures, snapshot.openings, snapshot.refused) == (6, 1, 3))
-    }
-
-    @Test func `a trial that was cancelled is tried again at once`() throws {
-        let health = health(failures: 1)
-        health.finished(.failed, try health.begin())
-        clock.advance(by: .seconds(1))
-        health.finished(.unknown, try health.begin())
-        #expect(pause(health) == nil)
-    }
-
-    @Test func `transfers that began before a failure decide nothing after it`() throws {
-        let health = health(failures: 1)
-        let (old, other) = (try health.begin(), try health.begin())
-        health.finished(.failed, try health.begin())
-        clock.advance(by: .seconds(1))
-        let trial = try health.begin()
-        health.finished(.responded(.ok), old)
-        health.finished(.unknown, other)
-        #expect(health.snapshot.state == "half-open" && pause(health) != nil)
-        health.finished(.responded(.ok), trial)
-        #expect(health.snapshot.state == "closed")
+        #expect((snapshot.failures, snapshot.openings, snapshot.refused) == (3, 1, 2))
     }
 
     @Test func `other limits take effect, equal ones forget nothing`() throws {
-        let health = health(failures: 1)
-        let old = try health.begin()
-        health.finished(.failed, try health.begin())
-        var limits = CircuitBreaker.Limits()
-        limits.failures = 1
-        limits.slow = .seconds(1 << 30)
+        let health = health(failures: 2)
+        let old = try health.begin(asker("/old"))
+        try fail(health, "/x", "/y")
+        var limits = OriginBreaker.Limits()
+        limits.failures = 2
         health.update(limits)
         #expect(pause(health) != nil)
         health.update(nil)
-        for _ in 0..<100 { health.finished(.failed, try health.begin()) }
+        for number in 0..<100 { try fail(health, "/\(number)") }
         #expect(pause(health) == nil)
         health.update(limits)
+        try fail(health, "/x")
         health.finished(.failed, old)
         #expect(pause(health) == nil, "the end of one that began under other limits")
     }
 
+    /// A transfer that ends at another origin, to which the first one has redirected.
+    private struct RedirectedTransport: HTTPTransport {
+        var status: HTTPResponse.Status?
+        var totals: TransferTotals { TransferTotals() }
+
+        func run(
+            _ request: TransferRequest, into sink: any BodySink, events: @escaping @Sendable (TransferEvent) -> Void
+        ) async throws(TransferError) -> TransferResult {
+            guard let status else {
+                var error = TransferError(.connect, url: request.url, "refused")
+                error.isOfRedirectTarget = true
+                throw error
+            }
+            let head = ResponseHead(
+                status: status, fields: [:], finalURL: "https://cdn.example/x", requestTime: .now, responseTime: .now)
+            return TransferResult(head: head, outcome: .status)
+        }
+
+        func shutDown() async {}
+    }
+
+    @Test(arguments: [nil, HTTPResponse.Status.serviceUnavailable])
+    func `failures of another origin that it redirects to are not its own`(status: HTTPResponse.Status?) async throws {
+        let health = health()
+        let gate = OriginGate(name: "shop", base: OriginBase("https://shop.example"), health: health) { _ in
+            .anyAddress
+        }
+        var request = TransferRequest(url: "https://shop.example/x")
+        request.options.gate = GateReference(gate)
+        for _ in 0..<5 {
+            _ = try? await GatedTransport(RedirectedTransport(status: status)).run(request, into: NoBody()) { _ in }
+        }
+        #expect(health.snapshot.failures == 0 && health.snapshot.isAvailable)
+    }
+
     @Test func `a gate refuses what is for a failing origin, and passes what is for other hosts`() async throws {
-        let health = health(failures: 1)
+        let health = health(failures: 2)
         var authorization = OriginGate.Authorization()
         authorization.fields = [.authorization: "Bearer secret"]
         let gate = OriginGate(
@@ -118,6 +140,7 @@ struct OriginHealthTests {
         #expect(admission.request.originFields[.authorization] == "Bearer secret")
         #expect(admission.request.fields.isEmpty)
         admission.report?(.failed)
+        try await gate.admit(TransferRequest(url: "https://shop.example/base/b.jpg")).report?(.failed)
         let error = await #expect(throws: TransferError.self) { try await gate.admit(own) }
         #expect(error?.code == .leftAlone && (error?.cause as? OriginPause)?.retryAfter == 1)
         let passed = try await gate.admit(other)

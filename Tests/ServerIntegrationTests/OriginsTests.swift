@@ -270,12 +270,72 @@ import URLSigning
         isAway.withLock { $0 = true }
         let first = try get(server, "/a/x")
         #expect(first.status == 502 && first.text.contains("origin-unreachable"), "\(first.text)")
-        #expect(try await eventually { try get(server, "/a/x").text.contains("origin-left-alone") })
+        let number = Locked(0)
+        func another() throws -> String {
+            try get(server, "/a/\(number.withLock { number in number += 1; return number })").text
+        }
+        #expect(try await eventually { try another().contains("origin-left-alone") })
         let image = try get(server, "/image/w=9/a/x")
         #expect([502, 503].contains(image.status), "\(image.text)")
         isAway.withLock { $0 = false }
         #expect(try await eventually { try get(server, "/a/x").text == "here" })
         #expect(try get(server, "/a/y").text == "here")
+    }
+
+    @Test func `what one client's requests do to an origin is its own affair`() async throws {
+        let a = try ScriptedOrigin { request in
+            let isGood = request.path.hasPrefix("/good/")
+            return [
+                .head(status: isGood ? 200 : 503, fields: [("Content-Length", "0"), ("Cache-Control", "no-store")])
+            ]
+        }
+        let server = try await server(
+            """
+            {"origins": {"a": {"match": "/a/", "url": "\(a.url(""))", "breaker-failures": 3, "breaker-pause": "10min",
+                               "origin-retries": 0}}}
+            """)
+        func get(_ path: String, from client: String) throws -> Client.Response {
+            try #require(try Client(server.port, from: client).get(path))
+        }
+        // A path that fails is no reason to refuse others, even of the same client.
+        for _ in 0..<10 { #expect(try get("/a/bad", from: "127.0.0.2").text.isEmpty) }
+        #expect(try get("/a/good/0", from: "127.0.0.2").status == 200)
+        for number in 0..<50 {
+            _ = try get("/a/bad/\(number)", from: "127.0.0.2")
+            #expect(try get("/a/good/\(number)", from: "127.0.0.3").status == 200, "\(number)")
+        }
+        #expect(try get("/a/good/x", from: "127.0.0.2").text.contains("origin-left-alone"))
+        #expect(try get("/a/good/x", from: "127.0.0.4").status == 200)
+        let metrics = try #require(
+            try Client(try server.adminPort()).ask("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        ).text
+        #expect(metrics.contains("imgcache_origin_available{origin=\"a\"} 1"), "\(metrics)")
+    }
+
+    @Test func `what another origin does to which it redirects is not an origin's failure`() async throws {
+        let cdn = try ScriptedOrigin { request in
+            request.path == "/cut"
+                ? [.cut(reset: true)] : [.head(status: 503, fields: [("Content-Length", "0")])]
+        }
+        let a = try ScriptedOrigin { request in
+            let isGood = request.path.hasPrefix("/good")
+            let target = cdn.url(request.path.hasPrefix("/c") ? "/cut" : "/x")
+            let fields = [("Content-Length", "0"), ("Location", target)]
+            return [.head(status: isGood ? 200 : 302, fields: fields)]
+        }
+        let server = try await server(
+            """
+            {"origins": {"a": {"match": "/a/", "url": "\(a.url(""))", "breaker-failures": 3, "breaker-pause": "10min",
+                               "origin-retries": 0, "allow-hosts": ["127.0.0.1:\(cdn.port)"]},
+                         "cdn": {"match": "/cdn/", "url": "\(cdn.url(""))"}}}
+            """)
+        // Images follow redirects.
+        for number in 0..<5 {
+            #expect([502, 503].contains(try get(server, "/image/w=9/a/c\(number)").status))
+            #expect(try get(server, "/image/w=9/a/s\(number)").status == 503)
+        }
+        #expect(cdn.requests.count >= 10)
+        #expect(try get(server, "/a/good").status == 200)
     }
 
     @Test func `a purge is of one origin`() async throws {

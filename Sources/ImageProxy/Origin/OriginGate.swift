@@ -67,8 +67,10 @@ package final class OriginGate: TransferGate {
     package func admit(_ request: TransferRequest) async throws(TransferError) -> GateAdmission {
         // Originals of other hosts say nothing of the origin, and get none of its keys.
         guard let url = try? HTTPURL(request.url), isOwn(url) else { return GateAdmission(request) }
-        let permit: CircuitBreaker.Permit?
-        do throws(OriginPause) { permit = try health.begin() } catch {
+        let permit: OriginBreaker.Permit?
+        do throws(OriginPause) {
+            permit = try health.begin(OriginBreaker.Asker(client: request.client, path: url.path))
+        } catch {
             throw TransferError(
                 .leftAlone, url: url.text, "the origin \"\(name)\" has failed, and is left alone for a while",
                 cause: error)
@@ -83,6 +85,8 @@ package final class OriginGate: TransferGate {
         }
         return GateAdmission(request) { [health] in health.finished($0, permit) }
     }
+
+    package func isOfOrigin(_ head: ResponseHead) -> Bool { (try? HTTPURL(head.finalURL)).map(isOwn) ?? true }
 
     private func isOwn(_ url: HTTPURL) -> Bool { base.url.map { url.hasSameOrigin(as: $0) } ?? false }
 

@@ -1,28 +1,29 @@
-package import ConcurrencyPrimitives
+import ConcurrencyPrimitives
 import HTTPTypes
 import Transfer
 
-/// The health of an origin: while it fails, it is left alone, and what is stored is served as the caching rules allow.
+/// The health of an origin: while it fails, the clients concerned are refused, and what is stored is served as the caching rules allow.
 ///
-/// Failures are transfers in which the origin could not be reached or did not respond in time, and the statuses 502, 503 and 504. It lives
-/// longer than a configuration: a reload does not forget what is known of an origin.
+/// Failures are transfers in which the origin could not be reached or did not respond in time, and the statuses 502, 503 and 504. What
+/// happens at another origin that it redirects to does not count. It lives longer than a configuration: a reload does not forget what is
+/// known of an origin.
 package final class OriginHealth: Sendable {
     /// The state of its health.
     package struct Snapshot: Sendable {
-        /// `closed` while it is asked, `open` while it is left alone, `half-open` while one request tries.
+        /// `closed` while it is asked, `open` while clients are refused, `half-open` while one request tries.
         package var state: String
-        /// True while it is asked.
+        /// True while any client may ask it.
         package var isAvailable: Bool
-        /// Since the start: failed transfers, times at which it was begun to be left alone, and transfers that were not begun therefore.
+        /// Since the start: failed transfers, times at which clients began to be refused, and transfers that were refused.
         package var failures = 0
         package var openings = 0
         package var refused = 0
     }
 
     private struct State {
-        var breaker: CircuitBreaker
+        var breaker: OriginBreaker
         /// Nil: the breaker is not asked.
-        var limits: CircuitBreaker.Limits?
+        var limits: OriginBreaker.Limits?
         var failures = 0
         var openings = 0
         var refused = 0
@@ -30,26 +31,26 @@ package final class OriginHealth: Sendable {
 
     private let state: Locked<State>
     private let now: @Sendable () -> ContinuousClock.Instant
-    private let changed: @Sendable (CircuitBreaker.Change) -> Void
+    private let changed: @Sendable (OriginBreaker.Change) -> Void
 
     /// - Parameters:
     ///   - limits: nil: the origin is always asked.
-    ///   - changed: Told when it is begun, and ended, to be left alone.
+    ///   - changed: Called when clients begin to be refused, and when they no longer are.
     package init(
-        _ limits: CircuitBreaker.Limits?, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
-        changed: @escaping @Sendable (CircuitBreaker.Change) -> Void = { _ in }
+        _ limits: OriginBreaker.Limits?, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+        changed: @escaping @Sendable (OriginBreaker.Change) -> Void = { _ in }
     ) {
-        state = Locked(State(breaker: CircuitBreaker(limits ?? CircuitBreaker.Limits()), limits: limits))
+        state = Locked(State(breaker: OriginBreaker(limits ?? OriginBreaker.Limits()), limits: limits))
         self.now = now
         self.changed = changed
     }
 
     /// Other limits take effect; equal ones change nothing.
-    package func update(_ limits: CircuitBreaker.Limits?) {
+    package func update(_ limits: OriginBreaker.Limits?) {
         state.withLock { state in
             guard state.limits != limits else { return }
             state.limits = limits
-            state.breaker.restart(with: limits ?? CircuitBreaker.Limits())
+            state.breaker.restart(with: limits ?? OriginBreaker.Limits())
         }
     }
 
@@ -58,7 +59,7 @@ package final class OriginHealth: Sendable {
             let breaker = state.breaker
             return Snapshot(
                 state: breaker.isClosed ? "closed" : breaker.isHalfOpen ? "half-open" : "open",
-                isAvailable: breaker.isClosed, failures: state.failures, openings: state.openings,
+                isAvailable: breaker.isAvailable, failures: state.failures, openings: state.openings,
                 refused: state.refused)
         }
     }
@@ -66,41 +67,41 @@ package final class OriginHealth: Sendable {
     /// Lets a transfer begin; the caller then reports its end: ``finished(_:_:)``.
     ///
     /// - Returns: The permit of the breaker; nil: there is none.
-    /// - Throws: The pause, if the origin is to be left alone.
-    func begin() throws(OriginPause) -> CircuitBreaker.Permit? {
+    /// - Throws: The pause, if the client is refused.
+    func begin(_ asker: OriginBreaker.Asker) throws(OriginPause) -> OriginBreaker.Permit? {
         let now = now()
         return try state.withLock { state throws(OriginPause) in
             guard state.limits != nil else { return nil }
-            if let permit = state.breaker.mayAsk(at: now) { return permit }
+            if let permit = state.breaker.mayAsk(asker, at: now) { return permit }
             state.refused += 1
             throw OriginPause(left: state.breaker.pauseLeft(at: now))
         }
     }
 
-    func finished(_ outcome: GateOutcome, _ permit: CircuitBreaker.Permit?) {
+    func finished(_ outcome: GateOutcome, _ permit: OriginBreaker.Permit?) {
         let now = now()
         let change = state.withLock { state in
             let outcome = Self.outcome(outcome)
             if outcome == .failed { state.failures += 1 }
             let change = permit.flatMap { state.breaker.finished(outcome, $0, at: now) }
-            if change == .opened { state.openings += 1 }
+            if change == .opened || change == .openedForSome { state.openings += 1 }
             return change
         }
         if let change { changed(change) }
     }
 
-    private static func outcome(_ outcome: GateOutcome) -> CircuitBreaker.Outcome {
+    private static func outcome(_ outcome: GateOutcome) -> OriginBreaker.Outcome {
         switch outcome {
         case .responded(.badGateway), .responded(.serviceUnavailable), .responded(.gatewayTimeout), .failed: .failed
-        case .responded: .responded(after: .zero)
+        case .responded: .answered
         case .unknown: .unknown
         }
     }
 }
 
-/// The reason of a transfer that was not begun because its origin is left alone.
+/// The reason of a transfer that was refused because of its origin's failures.
 package struct OriginPause: Error {
-    /// The time until it is asked again.
+    /// The time until the next try.
     package let left: Duration
 
     /// In whole seconds, at least one.

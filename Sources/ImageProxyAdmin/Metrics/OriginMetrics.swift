@@ -11,15 +11,15 @@ struct OriginMetrics {
         }
         add(
             "imgcache_origin_available", .gauge, { $0.isAvailable ? 1 : 0 },
-            help: "1 while the origin is asked, 0 while it is left alone after failures.")
+            help: "1 while any client may ask the origin, 0 while all are refused after failures.")
         add(
             "imgcache_origin_failed_transfers_total", .counter, \.failures,
             help: "Transfers without a response of the origin, or with the status 502, 503 or 504.")
         add(
             "imgcache_origin_breaker_opened_total", .counter, \.openings,
-            help: "Times at which the origin began to be left alone.")
+            help: "Times at which clients began to be refused after failures.")
         add(
             "imgcache_origin_skipped_total", .counter, \.refused,
-            help: "Transfers that were not made while the origin was left alone.")
+            help: "Transfers that were refused after failures of the origin.")
     }
 }

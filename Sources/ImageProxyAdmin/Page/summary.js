@@ -96,7 +96,7 @@ function showStore(store, evictions, memory, remote, origins) {
 
 /** An origin's place, and whether it is asked. */
 function originWords({ url, state, failures, refused }) {
-  const words = [url, { closed: "asked", open: "left alone after failures", "half-open": "one request tries it" }[state]];
+  const words = [url, { closed: "asked", open: "clients refused after failures", "half-open": "one request tries it" }[state]];
   if (failures) words.push(`${count(failures)} failures`);
   if (refused) words.push(`${count(refused)} requests not sent`);
   return words.join(", ");

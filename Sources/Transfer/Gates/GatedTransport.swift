@@ -1,4 +1,5 @@
 import ConcurrencyPrimitives
+import HTTPTypes
 
 /// Asks the gates of requests before another transport runs them. Requests without a gate pass.
 package struct GatedTransport: HTTPTransport {
@@ -18,13 +19,15 @@ package struct GatedTransport: HTTPTransport {
         guard let report = admission.report else {
             return try await base.run(admission.request, into: sink, events: events)
         }
-        let observed = ObservedSink(sink, report)
+        let observed = ObservedSink(sink, gate, report)
         do throws(TransferError) {
             let result = try await base.run(admission.request, into: observed, events: events)
-            observed.report(.responded(result.head.status))
+            observed.report(result.head)
             return result
         } catch {
-            observed.report(error.isOfOrigin ? .failed : .unknown)
+            // A redirect to another origin is a response, whatever happens there.
+            observed.report(
+                error.isOfRedirectTarget ? .responded(.found) : error.isOfOrigin ? .failed : .unknown)
             throw error
         }
     }
@@ -35,11 +38,15 @@ package struct GatedTransport: HTTPTransport {
 /// A sink that reports the first head that comes, also where the sink below refuses it.
 private final class ObservedSink: BodySink {
     private let base: any BodySink
+    private let gate: any TransferGate
     private let reporter: @Sendable (GateOutcome) -> Void
     private let hasReported = Locked(false)
 
-    init(_ base: any BodySink, _ reporter: @escaping @Sendable (GateOutcome) -> Void) {
+    init(
+        _ base: any BodySink, _ gate: any TransferGate, _ reporter: @escaping @Sendable (GateOutcome) -> Void
+    ) {
         self.base = base
+        self.gate = gate
         self.reporter = reporter
     }
 
@@ -52,11 +59,14 @@ private final class ObservedSink: BodySink {
         if isFirst { reporter(outcome) }
     }
 
+    /// Reports the head of a response, unless there was an outcome.
+    func report(_ head: ResponseHead) { report(.responded(gate.isOfOrigin(head) ? head.status : .found)) }
+
     func attach(_ transfer: any TransferControl) { base.attach(transfer) }
     func held() -> HeldPartial? { base.held() }
 
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
-        report(.responded(head.status))
+        report(head)
         try base.begin(head, placement)
     }
 

@@ -16,6 +16,9 @@ package protocol TransferGate: AnyObject, Sendable {
     ///
     /// - Throws: An error in place of the transfer's.
     func admit(_ request: TransferRequest) async throws(TransferError) -> GateAdmission
+
+    /// True if a response came from the gate's origin, and not from another one that it redirected to.
+    func isOfOrigin(_ head: ResponseHead) -> Bool
 }
 
 /// The transfer that a gate lets through.
@@ -33,7 +36,7 @@ package struct GateAdmission: Sendable {
 
 /// The sign of its origin that a transfer gives.
 package enum GateOutcome: Sendable, Hashable {
-    /// The head of a response came. The body may be cut later.
+    /// The head of a response came, perhaps a redirect to another origin. The body may be cut later.
     case responded(HTTPResponse.Status)
     /// The origin could not be reached, or did not respond in time or not in HTTP.
     case failed

@@ -139,6 +139,7 @@ struct TransferStateMachine {
         var error = TransferError(code, url: request.url.text, message, cause: cause, isRetryable: isRetryable)
         error.bytesReceived = history.bytesReceived
         error.attempts = history.attempts
+        error.isOfRedirectTarget = sent.map { !$0.hop.isOwnOrigin } ?? false
         return error
     }
 

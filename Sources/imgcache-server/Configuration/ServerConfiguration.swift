@@ -49,7 +49,7 @@ struct ServerConfiguration: Sendable {
     var setResponseFields: [String: String] = [:]
     /// Names of fields that responses to clients do not have.
     var droppedResponseFields: [String] = []
-    /// Failures in a row after which the origin is left alone; 0: never.
+    /// Failures after which the clients concerned are refused; 0: never.
     var breakerFailures = 10
     /// The time for which it is left alone at first.
     var breakerPause: Duration = .seconds(1)

@@ -108,6 +108,10 @@ final class OriginFactory: Sendable {
                     switch change {
                     case .opened:
                         logger.warning("an origin is left alone after failures", metadata: ["origin": "\(name)"])
+                    case .openedForSome:
+                        logger.warning(
+                            "requests of a client to an origin are refused after its failures",
+                            metadata: ["origin": "\(name)"])
                     case .closed: logger.notice("an origin is asked again", metadata: ["origin": "\(name)"])
                     }
                 })
@@ -128,12 +132,10 @@ final class OriginFactory: Sendable {
 
 extension ServerConfiguration {
     /// nil: the origin is always asked.
-    fileprivate var breakerLimits: CircuitBreaker.Limits? {
+    fileprivate var breakerLimits: OriginBreaker.Limits? {
         guard breakerFailures > 0 else { return nil }
-        var limits = CircuitBreaker.Limits()
+        var limits = OriginBreaker.Limits()
         limits.failures = breakerFailures
-        // An origin may take its time for each of its responses.
-        limits.slow = .seconds(1 << 30)
         limits.pause = breakerPause
         limits.longestPause = max(breakerPause, limits.longestPause)
         limits.probeTime = originConnectTimeout + originTimeout

@@ -24,7 +24,7 @@ extension Setting {
             .reloadable.perOrigin,
         count(
             "breaker-failures", \.breakerFailures, 0...1_000_000,
-            "The number of failures in a row (no response, 502, 503, 504) after which the origin is left alone for a while; 0: never."
+            "The number of failures (no response, 502, 503, 504) after which the clients concerned are refused for a while; 0: never."
         ).reloadable.perOrigin,
         time(
             "breaker-pause", \.breakerPause,

@@ -1,0 +1,205 @@
+/// Decides which requests an origin gets while some of them fail.
+///
+/// A value without a clock: the caller gives the time. It counts failures by client, so that one client cannot close the origin to others:
+///
+/// * If most of one client's requests fail, on several paths, that client alone is refused.
+/// * If the last requests of most clients failed, all are refused. A client whose own last request did not fail may try at once; the others
+///   wait for the pause.
+///
+/// Each try is one request. Its success closes the breaker, its failure doubles the pause. A failure of a path that one client asks for again
+/// and again refuses nothing: each request for the path gets its own failure.
+package struct OriginBreaker: Sendable {
+    package struct Limits: Sendable, Hashable {
+        /// The failures that open it.
+        package var failures = 10
+        /// The time after which a client that sends no requests is forgotten.
+        package var window: Duration = .seconds(60)
+        /// The first pause, and the longest.
+        package var pause: Duration = .seconds(1)
+        package var longestPause: Duration = .seconds(30)
+        /// The time after which a try that has not ended is given up, and another one let through.
+        package var probeTime: Duration = .seconds(40)
+
+        package init() {}
+    }
+
+    /// The client of a request, and the path that it asks for.
+    package struct Asker: Sendable, Hashable {
+        fileprivate let client: Int
+        fileprivate let path: Int
+
+        /// - Parameter client: nil: the service itself.
+        package init(client: String?, path: some StringProtocol) {
+            self.client = client.hashValue
+            self.path = path.hashValue
+        }
+    }
+
+    package enum Outcome: Sendable, Hashable {
+        case answered
+        case failed
+        /// Nothing about the origin: the request was cancelled.
+        case unknown
+    }
+
+    /// A change that is worth a line in the log.
+    package enum Change: Sendable, Hashable {
+        case opened
+        /// Only for some of the clients that send requests.
+        case openedForSome
+        case closed
+    }
+
+    /// The right to send one request, whose outcome is reported with it.
+    package struct Permit: Sendable, Hashable {
+        fileprivate let asker: Asker
+        /// The number of the breaker's period: a request that began in another one decides nothing.
+        fileprivate let period: Int
+        /// The number of the try; nil: the request is not one.
+        fileprivate let probe: Int?
+    }
+
+    /// The requests of one client: failures and all, both halved when there are many.
+    private struct Tally: Sendable {
+        let client: Int
+        var failures = 0
+        var total = 0
+        var hasJustFailed = false
+        var seen: ContinuousClock.Instant
+        /// The path of the first failure, and whether others failed, too.
+        var path: Int?
+        var hasSeveralPaths = false
+
+        mutating func note(hasFailed: Bool, _ path: Int, most: Int) {
+            if total >= most { (failures, total) = (failures / 2, total / 2) }
+            total += 1
+            hasJustFailed = hasFailed
+            guard hasFailed else {
+                if failures == 0 { (self.path, hasSeveralPaths) = (nil, false) }
+                return
+            }
+            failures += 1
+            if let first = self.path { hasSeveralPaths = hasSeveralPaths || first != path } else { self.path = path }
+        }
+
+        func isFailing(_ limits: Limits) -> Bool {
+            hasSeveralPaths && failures >= limits.failures && failures * 2 > total
+        }
+    }
+
+    private enum State: Sendable {
+        case closed
+        case open(until: ContinuousClock.Instant, pause: Duration)
+        /// A try is under way since then, of a client whose last request failed, or of another one.
+        case halfOpen(since: ContinuousClock.Instant, pause: Duration, isOfFailing: Bool)
+    }
+
+    private var limits: Limits
+    private var state = State.closed
+    /// True if all clients are refused while it is not closed.
+    private var isForAll = false
+    /// The clients that sent the last requests, the latest first.
+    private var tallies: [Tally] = []
+    /// Counts openings and closings.
+    private var period = 0
+    private var probes = 0
+
+    package init(_ limits: Limits = Limits()) { self.limits = limits }
+
+    /// Closes it, with other limits; the ends of requests that were let through before are ignored.
+    package mutating func restart(with limits: Limits) {
+        self = OriginBreaker(limits, period: period + 1)
+    }
+
+    private init(_ limits: Limits, period: Int) {
+        self.limits = limits
+        self.period = period
+    }
+
+    package var isClosed: Bool { if case .closed = state { true } else { false } }
+
+    /// True while a try is under way.
+    package var isHalfOpen: Bool { if case .halfOpen = state { true } else { false } }
+
+    /// True unless all clients that send requests are refused.
+    package var isAvailable: Bool { isClosed || !isForAll && tallies.contains { !$0.isFailing(limits) } }
+
+    /// The time until a refused client may ask again; zero if it may ask now.
+    package func pauseLeft(at now: ContinuousClock.Instant) -> Duration {
+        switch state {
+        case .closed: .zero
+        case .open(let until, _): max(.zero, until - now)
+        case .halfOpen(let since, _, _): max(.zero, since + limits.probeTime - now)
+        }
+    }
+
+    /// Lets a request through, or not. The caller then reports its end: ``finished(_:_:at:)``.
+    package mutating func mayAsk(_ asker: Asker, at now: ContinuousClock.Instant) -> Permit? {
+        let tally = tallies.first { $0.client == asker.client }
+        let hasFailed = isForAll ? tally?.hasJustFailed ?? false : tally?.isFailing(limits) ?? false
+        guard isForAll || hasFailed else { return Permit(asker: asker, period: period, probe: nil) }
+        switch state {
+        case .closed: return Permit(asker: asker, period: period, probe: nil)
+        case .open(let until, let pause):
+            guard now >= until || !hasFailed else { return nil }
+            return probe(asker, pause, isOfFailing: hasFailed, at: now)
+        case .halfOpen(let since, let pause, let isOfFailing):
+            // The try of a failing client keeps no other client out.
+            guard now - since >= limits.probeTime || isOfFailing && !hasFailed else { return nil }
+            return probe(asker, pause, isOfFailing: hasFailed, at: now)
+        }
+    }
+
+    private mutating func probe(
+        _ asker: Asker, _ pause: Duration, isOfFailing: Bool, at now: ContinuousClock.Instant
+    ) -> Permit {
+        state = .halfOpen(since: now, pause: pause, isOfFailing: isOfFailing)
+        probes += 1
+        return Permit(asker: asker, period: period, probe: probes)
+    }
+
+    /// Notes the end of a request that ``mayAsk(_:at:)`` let through; without effect if it was let through in another period.
+    package mutating func finished(_ outcome: Outcome, _ permit: Permit, at now: ContinuousClock.Instant) -> Change? {
+        guard permit.period == period, permit.probe == nil || permit.probe == probes else { return nil }
+        if outcome != .unknown { note(outcome, of: permit.asker, at: now) }
+        guard permit.probe != nil, case .halfOpen(_, let pause, _) = state else {
+            return outcome == .failed ? openIfNecessary(at: now) : nil
+        }
+        switch outcome {
+        case .answered:
+            tallies.removeAll { $0.hasJustFailed || $0.isFailing(limits) }
+            (state, isForAll) = (.closed, false)
+            period += 1
+            return .closed
+        case .unknown: state = .open(until: now, pause: pause)
+        case .failed:
+            let pause = min(pause * 2, limits.longestPause)
+            state = .open(until: now + pause, pause: pause)
+        }
+        return nil
+    }
+
+    /// The number of clients whose last requests decide for all.
+    private var mostVoters: Int { limits.failures * 2 }
+
+    private mutating func note(_ outcome: Outcome, of asker: Asker, at now: ContinuousClock.Instant) {
+        tallies.removeAll { now - $0.seen > limits.window }
+        let index = tallies.firstIndex { $0.client == asker.client }
+        var tally = index.map { tallies.remove(at: $0) } ?? Tally(client: asker.client, seen: now)
+        tally.seen = now
+        tally.note(hasFailed: outcome == .failed, asker.path, most: limits.failures * 2)
+        tallies.insert(tally, at: 0)
+        if tallies.count > max(mostVoters, 64) { tallies.removeLast() }
+    }
+
+    private mutating func openIfNecessary(at now: ContinuousClock.Instant) -> Change? {
+        let voters = tallies.prefix(mostVoters)
+        let failing = voters.filter(\.hasJustFailed)
+        let areMost = failing.count > 1 && failing.count * 2 > voters.count
+        if areMost, failing.reduce(0, { $0 + $1.failures }) >= limits.failures { isForAll = true }
+        guard isClosed, isForAll || tallies.contains(where: { $0.isFailing(limits) }) else { return nil }
+        state = .open(until: now + limits.pause, pause: limits.pause)
+        period += 1
+        return isAvailable ? .openedForSome : .opened
+    }
+}
