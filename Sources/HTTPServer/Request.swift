@@ -6,6 +6,8 @@ package struct Request: Sendable {
     package let client: ClientAddress
     /// The peer of the connection, or the client reported by trusted proxies.
     package let peer: ClientAddress
+    /// The address at which the connection reached this server; nil: unknown.
+    package var local: ListenAddress?
     /// The request's content, without transfer coding.
     package let content: [UInt8]
     /// The request's id in the logs of all machines: the client's, else a generated one.

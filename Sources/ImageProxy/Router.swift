@@ -12,7 +12,7 @@ package struct Router: RequestHandler {
     static let imagePrefix = "/image/"
 
     package func readyResponse(to incoming: Request) -> Response? {
-        guard case .endpoint(let endpoint, let rules) = destination(of: incoming.head),
+        guard case .endpoint(let endpoint, let rules) = destination(of: incoming),
             var response = endpoint.readyResponse(to: incoming)
         else { return nil }
         rules.apply(to: &response)
@@ -20,8 +20,10 @@ package struct Router: RequestHandler {
     }
 
     package func response(to incoming: Request) async -> Response {
-        switch destination(of: incoming.head) {
+        switch destination(of: incoming) {
         case .server: return Self.ownResponse(to: incoming.head)
+        case .otherServer:
+            return .failure(421, "misdirected", "The host of the request target is not this service.")
         case .none: return .failure(404, "no-origin", "No origin is configured for this host and path.")
         case .endpoint(let endpoint, let rules):
             var response = await endpoint.response(to: incoming)
@@ -33,13 +35,22 @@ package struct Router: RequestHandler {
     private enum Destination {
         /// The server responds itself.
         case server
+        /// The request is for a host that is not this service.
+        case otherServer
         case none
         case endpoint(any RequestHandler, ResponseFieldRules)
     }
 
-    private func destination(of head: RequestHead) -> Destination {
+    private func destination(of incoming: Request) -> Destination {
+        let (head, origins) = (incoming.head, current.withLock { $0 })
+        // An absolute target names the host, whatever Host says (RFC 9112 section 3.2.2). Only clients of a forward proxy send one.
+        if let scheme = head.scheme, let authority = head.authority,
+            !origins.isOwn(authority, scheme: scheme, at: incoming.local)
+        {
+            return .otherServer
+        }
         guard case .path(let target) = head.target, head.method != .trace, !Self.isLastHop(head) else { return .server }
-        let table = current.withLock { $0 }.table
+        let table = origins.table
         let isImage = target.hasPrefix(Self.imagePrefix)
         let path = isImage ? Self.originalPath(of: target) : target
         guard let handlers = table.value(authority: head.authority, target: path) else { return .none }

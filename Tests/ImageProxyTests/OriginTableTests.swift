@@ -1,3 +1,4 @@
+import HTTPServer
 import Testing
 
 @testable import ImageProxy
@@ -51,6 +52,17 @@ struct OriginTableTests {
             #expect(table.value(authority: host, target: path) == pattern, "\(host)\(path)")
         }
         #expect(table.value(authority: "example", target: "/x") == nil)
+    }
+
+    @Test func `a host that a pattern names is the service's own, whatever the path`() throws {
+        let table = try table(["photos.example/raw/", "*.cdn.example", "api.example:8443", "/"])
+        for (host, isNamed) in [
+            ("photos.example", true), ("PHOTOS.example.:9", true), ("a.cdn.example", true), ("cdn.example", false),
+            ("api.example:8443", true), ("api.example", false), ("example.com", false), ("127.0.0.1", false),
+            ("", false),
+        ] {
+            #expect(table.names(try #require(HostField(host.utf8))) == isNamed, "\(host)")
+        }
     }
 
     @Test func `a host whose own paths do not match is served by the patterns for any`() throws {

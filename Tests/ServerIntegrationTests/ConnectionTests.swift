@@ -86,12 +86,35 @@ import Testing
     }
 
     @Test
-    func `absolute-form asks for the path, OPTIONS * is the server's own, TRACE and CONNECT are refused`() async throws
+    func `absolute-form is for this service alone, OPTIONS * is the server's own, TRACE and CONNECT are refused`()
+        async throws
     {
         let origin = try ScriptedOrigin(serving: Self.file)
-        let server = try await ServerProcess(origin: origin.url(""))
+        let server = try await ServerProcess(origin: origin.url(""), "--public-hosts", "own.example,*.cdn.example:8443")
         let client = try Client(server.port)
-        #expect(client.ask("GET http://elsewhere.example/a?b HTTP/1.1\r\nHost: x\r\n\r\n")?.status == 200)
+        let own = "127.0.0.1:\(server.port)"
+        let foreign = [
+            "elsewhere.example", "127.0.0.1", "127.0.0.1:\(origin.port)", "cdn.example:8443", "a.own.example",
+        ]
+        for host in foreign {
+            // Whatever Host says: the target decides.
+            for field in [host, own, "own.example"] {
+                let asked = "GET http://\(host)/a?b HTTP/1.1\r\nHost: \(field)\r\n\r\n"
+                let answer = try #require(client.ask(asked))
+                #expect(answer.status == 421 && answer.text.contains("misdirected"), "\(host): \(answer.text)")
+            }
+            let image = client.ask("GET http://\(host)/image/w=9/a HTTP/1.1\r\nHost: \(own)\r\n\r\n")
+            #expect(image?.status == 421, "\(host)")
+            let options = client.ask("OPTIONS http://\(host) HTTP/1.1\r\nHost: \(own)\r\n\r\n")
+            #expect(options?.status == 421, "\(host)")
+        }
+        #expect(origin.requests.isEmpty)
+        let urls = [own, "localhost:\(server.port)", "own.example"].map { "http://" + $0 }
+        for url in urls + ["https://b.cdn.example:8443"] {
+            #expect(client.ask("GET \(url)/a?b HTTP/1.1\r\nHost: x\r\n\r\n")?.status == 200, "\(url)")
+        }
+        // A path is for this service whatever its Host.
+        #expect(client.ask("GET /a?b HTTP/1.1\r\nHost: elsewhere.example\r\n\r\n")?.status == 200)
         #expect(origin.requests.map(\.request.target) == ["/a?b"])
         #expect(origin.requests.first?["Host"] == "127.0.0.1:\(origin.port)")
         let options = client.ask("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n")

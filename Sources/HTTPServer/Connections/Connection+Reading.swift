@@ -83,10 +83,11 @@ extension Connection {
     private func begin(_ head: RequestHead, _ content: [UInt8], _ context: ChannelHandlerContext) {
         isHeadTimed = false
         requests += 1
-        let request = Request(
+        var request = Request(
             head: head, client: requester, peer: client, content: content,
             id: RequestID.id(in: head.fields, named: listener.settings.idField) { numbers.next() },
             received: .now)
+        request.local = local
         var current = RequestContext(request)
         if isDraining { current.keepsAlive = false }
         self.current = current

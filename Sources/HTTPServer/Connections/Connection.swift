@@ -52,6 +52,8 @@ final class Connection: ChannelDuplexHandler {
     var isHeadTimed = true
     var lingered = 0
     var client = ClientAddress("unknown")
+    /// The address that the client has connected to.
+    private(set) var local: ListenAddress?
     var numbers = RequestNumbers()
     var date = DateField()
     var deadline: NIODeadline?
@@ -73,6 +75,7 @@ final class Connection: ChannelDuplexHandler {
 
     func channelActive(context: ChannelHandlerContext) {
         client = ClientAddress(context.remoteAddress)
+        local = context.localAddress.flatMap { ListenAddress($0) }
         requester = client
         isDraining = listener.connections.isDraining
         isHeadTimed = !isDraining

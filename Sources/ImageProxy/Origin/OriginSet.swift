@@ -41,15 +41,19 @@ package final class OriginSet: Sendable {
     package let gates: [OriginGate]
     let table: OriginTable<Handlers>
     private let rules: [ImageRules]
+    private let publicHosts: AllowedHosts
     private let currency: Currency
 
-    /// - Parameter members: No pattern twice; in the order in which the origins are shown.
-    package init(_ members: [Member], cache: DownloadCache) {
+    /// - Parameters:
+    ///   - members: No pattern twice; in the order in which the origins are shown.
+    ///   - publicHosts: The service's own names in addition to those of the patterns.
+    package init(_ members: [Member], publicHosts: AllowedHosts = AllowedHosts([]), cache: DownloadCache) {
         let currency = Currency()
         let isCurrent = { @Sendable in currency.isCurrent.load(ordering: .acquiring) }
         var seen: Set<ObjectIdentifier> = []
         gates = members.map(\.gate).filter { seen.insert(ObjectIdentifier($0)).inserted }
         rules = members.map(\.images)
+        self.publicHosts = publicHosts
         self.currency = currency
         table = OriginTable(
             members.map { member in
@@ -84,6 +88,14 @@ package final class OriginSet: Sendable {
         let verdicts = rules.map { $0.verdict(on: endpoint) }
         if verdicts.contains(.anyAddress) { return .anyAddress }
         return verdicts.contains(.publicAddress) ? .publicAddress : .refused
+    }
+
+    /// True if the authority of an absolute request target is this service (RFC 9110 section 7.4): a host that a pattern or the setting
+    /// `public-hosts` names, or the address at which the connection arrived.
+    func isOwn(_ authority: String, scheme: String, at local: ListenAddress?) -> Bool {
+        guard let field = HostField(authority.utf8) else { return false }
+        if table.names(field) || scheme == "http" && local?.isNamed(by: field) == true { return true }
+        return AllowedHosts.Endpoint(authority: authority, scheme: scheme).map(publicHosts.contains) ?? false
     }
 
     /// The URL at its origin of a client's path; nil if there is none.

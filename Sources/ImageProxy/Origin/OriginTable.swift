@@ -69,6 +69,12 @@ package struct OriginTable<Value: Sendable>: Sendable {
         return Self.value(path, in: anyHost)
     }
 
+    /// True if a pattern names the host of an authority, whatever its path.
+    func names(_ authority: HostField) -> Bool {
+        exact[ExactHost(host: authority.host, port: authority.port ?? 80)] != nil
+            || exact[ExactHost(host: authority.host, port: nil)] != nil || suffixes.contains { $0.matches(authority) }
+    }
+
     private static func value(_ path: String, in entries: Entries) -> Value? {
         entries.first { $0.prefix.contains(path) }?.value
     }

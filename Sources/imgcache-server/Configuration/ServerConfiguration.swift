@@ -13,6 +13,8 @@ struct ServerConfiguration: Sendable {
     /// The origins of the configuration file.
     var origins: [NamedOrigin] = []
     var listen = ListenAddress(host: "127.0.0.1", port: 8080)
+    /// Host names of the service in addition to those of the origins' patterns: `host` or `host:port`, a leading `*.` for all subdomains.
+    var publicHosts: [String] = []
     /// nil: no admin listener.
     var admin: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8081)
 

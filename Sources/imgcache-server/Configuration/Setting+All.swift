@@ -30,6 +30,10 @@ extension Setting {
             OriginLocation.problem($0)
         }.reloadable,
         address("listen", \.listen, "The address for clients; port 0 selects a free port."),
+        list(
+            "public-hosts", "HOST,…", \.publicHosts,
+            "Host names of the service, for absolute request targets; *.example.com for all subdomains."
+        ) { hostProblem($0) }.reloadable,
         Setting(
             name: "admin", placeholder: "HOST:PORT",
             help: "The address of metrics, health, purging and the admin page; \"off\": none.",

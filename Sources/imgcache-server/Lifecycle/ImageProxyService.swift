@@ -30,7 +30,8 @@ struct ImageProxyService: Service {
         self.logger = logger
         let parts = try ServerParts(configuration, isolation: isolation, logger: logger)
         current.observe { new throws(SettingError) in
-            let origins = OriginSet(try parts.factory.members(of: new), cache: parts.cache)
+            let origins = OriginSet(
+                try parts.factory.members(of: new), publicHosts: AllowedHosts(new.publicHosts), cache: parts.cache)
             let token = try new.purgeToken()
             parts.adminToken.withLock { $0 = token }
             parts.factory.activate(new)
@@ -185,7 +186,8 @@ struct ServerParts: Sendable {
         }
         cache.startDecoderIsolation()
         factory.activate(configuration)
-        let origins = Locked(OriginSet(members, cache: cache))
+        let origins = Locked(
+            OriginSet(members, publicHosts: AllowedHosts(configuration.publicHosts), cache: cache))
         self.origins = origins
         present.withLock { $0 = origins }
         listener = Listener(
