@@ -66,20 +66,24 @@ struct ImageRestrictionsTests {
         var restrictions = ImageRestrictions()
         change(&restrictions)
         let presets = try ImagePresets(
-            [("big", "w=1000,h=999,q=33,blur=7,dpr=1.7"), ("wide", "w=300"), ("out", "w=9,h=9,fit=outside")])
+            [
+                ("big", "w=1000,h=999,q=33,blur=7,dpr=1.7"), ("wide", "w=300"), ("still", "w=300,frame=3"),
+                ("out", "w=9,h=9,fit=outside"),
+            ])
         return try restrictions.checked(presets.options(text[...]))
     }
 
     @Test(arguments: [
         "w=64", "w=64,h=128", "w=128,h=128,dpr=3,q=65", "w=64,q=80", "w=64,h=64,fit=cover,dpr=1.5",
-        "w=64,h=64,fit=cover,gravity=top-left",
+        "w=64,h=64,fit=cover,gravity=top-left", "w=64,frame=0", "still,w=64",
     ])
     func `what widths allow with them`(text: String) throws { _ = try check(text) }
 
     @Test(arguments: [
         "w=65", "h=64", "w=64,h=65", "w=64,h=64,dpr=1.01", "w=64,q=79", "w=64,h=64,blur=1", "w=64,h=64,fit=outside",
         "q=80", "wide,w=301", "big,h=998", "wide,q=7", "w=64,h=64,fit=cover,gravity=0.25x0.5",
-        "w=64,h=64,fit=pad,background=ff0001", "w=64,h=64,fit=cover,fp=0.25x0.5",
+        "w=64,h=64,fit=pad,background=ff0001", "w=64,h=64,fit=cover,fp=0.25x0.5", "w=64,frame=1", "w=64,frame=999",
+        "still,frame=4", "f=thumbhash",
     ])
     func `what widths forbid with them`(text: String) {
         #expect(throws: ImageRequestError.self) { try check(text) }
@@ -90,6 +94,8 @@ struct ImageRestrictionsTests {
         #expect(try check("big,w=64").width == 64)
         #expect(try check("out").fit == .outside)
         #expect(try check("wide").longestFollowing == ImageOptions.longestSide)
+        #expect(try check("still").frame == 3)
+        #expect(try check("wide,w=128").longestFollowing == 512, "the width is no longer the operator's")
     }
 
     @Test func `a side that follows from the proportions is at most four times the longest`() throws {

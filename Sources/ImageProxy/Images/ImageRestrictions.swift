@@ -54,8 +54,13 @@ package struct ImageRestrictions: Sendable {
         if isRestricted, options.fit == .outside, base.fit != .outside {
             throw .invalidOption(.option("fit", "must not be outside where widths are restricted"))
         }
+        // The first frame alone is what anim=0 asks for, too.
+        if isRestricted, options.frame != base.frame, options.frame != 0 {
+            throw .invalidOption(.option("frame", "must be 0 where widths are restricted"))
+        }
         // The operator's presets may have longer sides.
-        if !reading.isPreset, let longest = longestFollowing { options.longestFollowing = longest }
+        let isOperatorsBox = reading.isPreset && options.width == base.width && options.height == base.height
+        if !isOperatorsBox, let longest = longestFollowing { options.longestFollowing = longest }
         return options
     }
 

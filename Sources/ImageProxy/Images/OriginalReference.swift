@@ -21,7 +21,9 @@ struct OriginalReference: Sendable, Equatable {
             (link, stem) = (nil, nil)
             return
         }
-        link = text.utf8.allSatisfy(Self.isInReference) ? "<\(text)>; rel=\"canonical\"" : nil
+        // A reference that begins with two slashes names another host (RFC 3986 section 4.2).
+        let isReference = !text.hasPrefix("//") && text.utf8.allSatisfy(Self.isInReference)
+        link = isReference ? "<\(text)>; rel=\"canonical\"" : nil
         stem = Self.stem(text)
     }
 
