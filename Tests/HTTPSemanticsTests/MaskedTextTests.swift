@@ -41,4 +41,30 @@ struct MaskedTextTests {
     func `a field that helps to find a mistake is shown`(name: String) {
         #expect(!SecretNames.isField(name))
     }
+
+    @Test(arguments: [
+        ("http://user:password@a.example/b failed", "http://***@a.example/b failed"),
+        ("(https://token@a.example)", "(https://***@a.example)"),
+        ("a@example.com wrote", "a@example.com wrote"),
+        ("X-Api-Key: secret words\nHost: a", "X-Api-Key: ***\\u{a}Host: a"),
+        ("sent authorization: Bearer abc", "sent authorization: ***"),
+        ("Set-Cookie: a=b; Path=/", "Set-Cookie: ***"),
+        ("X-Amz-Security-Token:abc", "X-Amz-Security-Token: ***"),
+        (#"{"Private-Token": "abc"}"#, #"{"Private-Token": ***"#),
+        ("Content-Type: text/plain", "Content-Type: text/plain"),
+        ("the host 127.0.0.1:8080 is down: refused", "the host 127.0.0.1:8080 is down: refused"),
+    ])
+    func `users, passwords and fields that authorise are not shown`(text: String, expected: String) {
+        #expect(MaskedText.masked(text) == expected)
+    }
+
+    @Test func `characters that are invisible or change the direction of text are escaped`() {
+        #expect(MaskedText.masked("a\u{202E}gpj.exe") == "a\\u{202e}gpj.exe")
+        for value in [0x00, 0x0A, 0x1B, 0x7F, 0x85, 0x9B, 0x200B, 0x200F, 0x2028, 0x202A, 0x2066, 0x2069, 0xFEFF] {
+            let scalar = String(Unicode.Scalar(UInt32(value)).map(Character.init) ?? " ")
+            #expect(MaskedText.visible(scalar) == "\\u{\(String(value, radix: 16))}")
+        }
+        let plain = "Grüße, 日本語, \u{1F600} e\u{301}"
+        #expect(MaskedText.masked(plain) == plain)
+    }
 }

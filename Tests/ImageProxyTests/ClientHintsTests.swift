@@ -119,7 +119,18 @@ struct OriginalReferenceTests {
         #expect(OriginalReference(.path("/y.gif")).disposition("application/json") == "inline; filename=\"y.json\"")
     }
 
-    @Test func `a path that could leave the reference has no link`() {
+    @Test func `a path that could leave the reference has no link`() throws {
+        // Two slashes would name another host.
+        for path in ["//evil.example/a.png", "///evil.example/a.png", "//evil.example"] {
+            #expect(OriginalReference(.path(path)).link == nil, "\(path)")
+        }
+        let prefix = try #require(PathPrefix("/shop/"))
+        #expect(
+            OriginalReference(.path("//evil.example/a.png"), below: prefix).link
+                == "</shop//evil.example/a.png>; rel=\"canonical\"")
+        #expect(
+            OriginalReference(.path("/a%E2%80%AEgpj%E2%80%8B.png")).disposition("image/png")
+                == OriginalReference(.path("/agpj.png")).disposition("image/png"))
         #expect(OriginalReference(.path("/a.jpg?v=1")).link == "</a.jpg?v=1>; rel=\"canonical\"")
         for path in ["/a>b", "/a\"b", "/a b", "/é", "/a\u{7F}"] { #expect(OriginalReference(.path(path)).link == nil) }
         #expect(OriginalReference(.invalidURL).link == nil)

@@ -17,6 +17,16 @@ struct AccessLogTests {
         #expect(line.contains("connection refused"))
     }
 
+    @Test func `the access log shows nothing that changes how a terminal shows it`() {
+        let client = ClientAddress("192.0.2.7")
+        let head = RequestHead(
+            method: .get, target: .path("/a"), fields: [.userAgent: "http://me:secret@a.example/ \u{202E}x\u{9B}31m"])
+        let record = RequestRecord(
+            Request(head: head, client: client, peer: client, content: [], id: "1", received: .now), status: 200)
+        let line = String(decoding: record.line(at: .init(timeIntervalSince1970: 0)), as: UTF8.self)
+        #expect(line.unicodeScalars.allSatisfy(\.isASCII) && !line.contains("secret"), "\(line)")
+    }
+
     @Test func `moments as logs write them`() {
         for (seconds, text) in [
             (0, "1970-01-01T00:00:00.000Z"), (951_782_400.5, "2000-02-29T00:00:00.500Z"),

@@ -1,9 +1,56 @@
-/// Text for logs and pages that may contain URLs, with the values of authorising query parameters replaced by `***`.
+/// Text for logs and pages that may contain URLs and fields, with what authorises replaced by `***`: the values of query parameters, the
+/// user and password of a URL, the values of fields such as `Authorization` and `X-Api-Key`. Hidden characters are escaped.
 ///
 /// A signed URL in a log could be used by its readers. The parameters are those of this service's own signatures, of
 /// common object stores and CDNs, and common names of tokens and passwords: see ``SecretNames``.
 package enum MaskedText {
     package static func masked(_ text: String) -> String {
+        visible(maskingFields(URLText.masked(maskingParameters(text))))
+    }
+
+    /// The text with hidden characters as `\u{202e}`.
+    package static func visible(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: \.isHidden) else { return text }
+        return text.unicodeScalars.reduce(into: "") { result, scalar in
+            if scalar.isHidden {
+                result += "\\u{\(String(scalar.value, radix: 16))}"
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+    }
+
+    /// Replaces the rest of each line after `X-Api-Key:` and the like.
+    private static func maskingFields(_ text: String) -> String {
+        guard text.utf8.contains(UInt8(ascii: ":")) else { return text }
+        var result: [UInt8] = []
+        for line in text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false) {
+            if !result.isEmpty || line.startIndex != text.utf8.startIndex { result.append(0x0A) }
+            let colon = line.indices.first { line[$0] == UInt8(ascii: ":") && isField(line[..<$0]) }
+            guard let colon else {
+                result += line
+                continue
+            }
+            result += line[...colon]
+            result += " ***".utf8
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    /// True if a text ends in the name of a field whose value authorises.
+    private static func isField(_ text: Substring.UTF8View) -> Bool {
+        let name = text.suffix(64).reversed().drop { $0 == UInt8(ascii: "\"") }.prefix { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"),
+                UInt8(ascii: "_"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: false
+            }
+        }
+        return !name.isEmpty && SecretNames.isField(String(decoding: name.reversed(), as: UTF8.self))
+    }
+
+    private static func maskingParameters(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "=")) else { return text }
         var result: [UInt8] = []
         var rest = text.utf8[...]

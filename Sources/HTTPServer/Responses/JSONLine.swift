@@ -1,4 +1,8 @@
+import HTTPSemantics
+
 /// Writes a flat JSON object as bytes (RFC 8259), for logs and errors: no tree, no Foundation.
+///
+/// Invisible characters are escaped: text from outside cannot change how a terminal shows the rest.
 package struct JSONLine {
     private var bytes: [UInt8] = [UInt8(ascii: "{")]
 
@@ -7,7 +11,11 @@ package struct JSONLine {
     package mutating func add(_ name: StaticString, _ value: String) {
         begin(name)
         bytes.append(UInt8(ascii: "\""))
-        for byte in value.utf8 { escape(byte) }
+        if value.utf8.allSatisfy({ $0 < 0x80 }) {
+            for byte in value.utf8 { escape(byte) }
+        } else {
+            for scalar in value.unicodeScalars { escape(scalar) }
+        }
         bytes.append(UInt8(ascii: "\""))
     }
 
@@ -45,6 +53,20 @@ package struct JSONLine {
         name.withUTF8Buffer { bytes += $0 }
         bytes.append(UInt8(ascii: "\""))
         bytes.append(UInt8(ascii: ":"))
+    }
+
+    private mutating func escape(_ scalar: Unicode.Scalar) {
+        guard scalar.value >= 0x80 else { return escape(UInt8(scalar.value)) }
+        guard scalar.isHidden else {
+            bytes += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
+            return
+        }
+        for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
+            let digits = String(unit, radix: 16)
+            bytes += "\\u".utf8
+            bytes += String(repeating: "0", count: 4 - digits.utf8.count).utf8
+            bytes += digits.utf8
+        }
     }
 
     private mutating func escape(_ byte: UInt8) {

@@ -99,10 +99,7 @@ extension DownloadCache {
     /// The thumbnail if it is on disk and may be used without asking the origin; else `nil`, also if the store cannot be read.
     package func storedThumbnail(for request: ImageRequest, as encoding: ThumbnailEncoding) async -> Thumbnail? {
         let key = ImageKey(request, encoding.output, by: fetcher.rules)
-        let image = await pipeline.blocking.run { [pipeline] in
-            try? pipeline.freshStoredImage(request, key.recipe)
-        }
-        guard let image else { return nil }
+        guard let image = try? await pipeline.freshStoredImage(request, key.recipe) else { return nil }
         pipeline.keep(image, for: key)
         return Thumbnail(image, .thumbnail)
     }

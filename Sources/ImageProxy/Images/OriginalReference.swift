@@ -46,10 +46,7 @@ struct OriginalReference: Sendable, Equatable {
         if let dot = name.lastIndex(of: "."), dot != name.startIndex, name[dot...].utf8.count <= 6 {
             name = String(name[..<dot])
         }
-        name.removeAll { character in
-            character.unicodeScalars.contains { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }
-                || "\"\\/".contains(character)
-        }
+        name.unicodeScalars.removeAll { $0.isHidden || "\"\\/".unicodeScalars.contains($0) }
         return name.isEmpty ? nil : String(name.prefix(longest))
     }
 

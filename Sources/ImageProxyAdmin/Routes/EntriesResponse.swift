@@ -47,11 +47,11 @@ extension EntriesResponse.Entry {
         let fields = entry.record?.response.fields
         let declared = fields?[.contentType].map { $0.prefix { $0 != ";" }.lowercased() }
         // A derived image has its own format; its record is the original's.
-        type = entry.recipe == nil ? declared : entry.format?.mediaType
+        type = (entry.recipe == nil ? declared : entry.format?.mediaType).map(MaskedText.visible)
         if entry.recipe == nil {
             status = entry.record.map { $0.response.status.code }.flatMap { (200..<300).contains($0) ? nil : $0 }
-            etag = fields?[.eTag]
-            vary = fields?[.vary]
+            etag = fields?[.eTag].map(MaskedText.visible)
+            vary = fields?[.vary].map(MaskedText.visible)
         }
         if let type, ImageFormat.allCases.contains(where: { $0.isSupported && $0.mediaType == type }) {
             preview = "api/entries/\(id)/thumbnail"

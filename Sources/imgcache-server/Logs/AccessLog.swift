@@ -151,7 +151,7 @@ extension RequestRecord {
         line.add("ms", milliseconds: duration)
         line.add("id", request.id)
         if let traceParent = head?.fields[.traceParent] { line.add("traceparent", traceParent) }
-        if let userAgent = head?.fields[.userAgent] { line.add("agent", userAgent) }
+        if let userAgent = head?.fields[.userAgent] { line.add("agent", MaskedText.masked(userAgent)) }
         if isCutShort { line.add("cut_short", true) }
         if let error { line.add("error", error) }
         if let detail { line.add("detail", MaskedText.masked(detail)) }
