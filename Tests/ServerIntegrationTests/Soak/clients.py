@@ -4,6 +4,7 @@ import hashlib
 import http.client
 import re
 import socket
+import threading
 import time
 
 from origin import body, sizes
@@ -18,9 +19,16 @@ class Findings:
     def __init__(self):
         self.counts = {}
         self.wrong = []
+        # Seconds of requests of clients that do not attack.
+        self.times = []
 
     def count(self, what):
         self.counts[what] = self.counts.get(what, 0) + 1
+
+    def percentile(self, share):
+        """Seconds that this share of other clients' requests took at most."""
+        times = sorted(self.times)
+        return times[int((len(times) - 1) * share)] if times else 0
 
     def note_wrong(self, text):
         self.count("wrong")
@@ -35,11 +43,15 @@ class Client:
         self.random = generator
         self.connection = None
         self.address = f"127.0.0.{10 + number}"
+        # Attackers do nothing else, so that whatever they do to others is seen.
+        self.attacks = number < soak.options.attackers
 
     def run(self):
         actions = [
+            (6, self.poison), (6, self.fail), (2, self.heavy), (4, self.foreign), (2, self.burst), (2, self.get),
+        ] if self.attacks else [
             (40, self.get), (8, self.part), (4, self.head), (6, self.leave), (3, self.slow), (5, self.post), (8, self.image),
-            (4, self.own), (3, self.malformed), (2, self.trickle), (2, self.missing),
+            (4, self.own), (3, self.malformed), (2, self.trickle), (2, self.missing), (6, self.fresh), (6, self.whole),
         ]
         kinds = [action for weight, action in actions for _ in range(weight)]
         while not self.soak.is_over():
@@ -68,6 +80,10 @@ class Client:
         self.connection.request(method, path, content, {name.replace("_", "-"): value for name, value in fields.items()})
         answer = self.connection.getresponse()
         received = answer.read()
+        if not self.attacks:
+            self.soak.findings.times.append(time.monotonic() - began)
+            if b"origin-left-alone" in received:
+                self.wrong(f"{path}: refused for the failures of others")
         self.soak.findings.count("requests")
         self.soak.findings.count(f"{answer.status // 100}xx")
         return answer, received, began
@@ -163,6 +179,83 @@ class Client:
                 self.wrong(f"{path}: other bytes than the first time")
         elif answer.status not in (400, 413, 415, 422, 429, 502, 503, 504):
             self.wrong(f"{path}: status {answer.status}")
+
+    def fresh(self):
+        """What nobody has asked for, and the origin has."""
+        path = f"/fresh/{self.number}-{self.random.randrange(1 << 30)}"
+        answer, received, _ = self.ask("GET", path)
+        if answer.status == 200 and received.decode() != path or answer.status not in (200, 429, 502, 503, 504):
+            self.wrong(f"{path}: status {answer.status}, {received[:80]!r}")
+
+    def whole(self):
+        """What others ask for in ways that fail."""
+        name, kind = self.random.choice([("wide.png", "image/png"), ("logo.svg", "image/svg+xml")])
+        answer, received, _ = self.ask("GET", f"/image/f=auto/pic/{name}", Accept="*/*")
+        if answer.status not in (200, 429, 502, 503, 504) or answer.status == 200 and answer.headers["Content-Type"] != kind:
+            self.wrong(f"{name} as it is: status {answer.status}, {received[:80]!r}")
+
+    # MARK: Attackers
+
+    def expect(self, answer, received, path, *statuses):
+        if answer.status not in statuses + (429, 502, 503, 504):
+            self.wrong(f"attack {path}: status {answer.status}, {received[:80]!r}")
+
+    def poison(self):
+        """Fails by options or Accept, as others do not."""
+        path, accept = self.random.choice([
+            ("f=auto/pic/wide.png", "image/webp"), ("info/pic/logo.svg", "*/*"), ("w=50/pic/logo.svg", "*/*"),
+            ("f=auto,frame=7/pic/wide.png", "*/*"), ("f=webp/pic/logo.svg", "image/webp"),
+        ])
+        answer, received, _ = self.ask("GET", f"/image/{path}", Accept=accept)
+        self.expect(answer, received, path, 200, 415, 422)
+
+    def fail(self):
+        path = f"/fail/{self.random.randrange(1 << 30)}"
+        for _ in range(5):
+            answer, received, _ = self.ask("GET", path if self.random.random() < 0.3 else path + str(self.random.random()))
+            self.expect(answer, received, path, 503)
+
+    def heavy(self):
+        """Small files whose headers are long work."""
+        name = self.random.choice(["heavy.png", "heavy.gif"])
+        path = f"/image/{self.random.choice(['info', f'w={self.random.randrange(1, 500)}'])}/pic/{name}"
+        answer, received, _ = self.ask("GET", path)
+        self.expect(answer, received, path, 200, 415, 422)
+
+    def foreign(self):
+        path = self.random.choice([f"/v/{self.name()}", "/image/f=auto/pic/logo.svg", "/me"])
+        host = self.random.choice(["evil.example", "127.0.0.1", "example.com:8080"])
+        own = self.random.choice([host, f"127.0.0.1:{self.soak.port}"])
+        with self.raw(f"GET http://{host}{path} HTTP/1.1\r\nHost: {own}\r\nConnection: close\r\n\r\n") as one:
+            answer = one.recv(1000)
+        if answer and not re.match(rb"HTTP/1.1 (421|429|503) ", answer):
+            self.wrong(f"http://{host}{path}: {answer[:40]!r}")
+
+    def burst(self):
+        """Equal POSTs at once, each of which must arrive."""
+        path, numbers = f"/count/{self.number}-{self.random.randrange(1 << 30)}", []
+
+        def one():
+            connection = http.client.HTTPConnection(
+                "127.0.0.1", self.soak.port, timeout=60, source_address=(self.address, 0))
+            try:
+                connection.request("POST", path, b"equal")
+                answer = connection.getresponse()
+                received = answer.read()
+                if answer.status == 200:
+                    numbers.append(received)
+            except (OSError, http.client.HTTPException):
+                self.soak.findings.count("broken off")
+            finally:
+                connection.close()
+
+        threads = [threading.Thread(target=one) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if len(set(numbers)) != len(numbers):
+            self.wrong(f"{path}: equal POSTs were joined: {numbers}")
 
     # MARK: Clients that take and never give
 

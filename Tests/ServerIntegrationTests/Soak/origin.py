@@ -2,6 +2,7 @@
 
 import hashlib
 import http.server
+import itertools
 import random
 import re
 import threading
@@ -59,12 +60,15 @@ class Resource:
 
 
 class Origin:
-    def __init__(self, images, generator, count=40):
+    def __init__(self, images, attacked, generator, count=40):
         self.resources = {f"r{number}": Resource(f"r{number}") for number in range(count)}
         self.images = images
+        # Those that only attackers, and the clients that they attack, ask for.
+        self.attacked = attacked
         self.random = random.Random(generator.random())
         self.faults = True
         self.requests = 0
+        self.numbers = itertools.count()
         origin = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -82,6 +86,8 @@ class Origin:
 
             def do_POST(self):
                 content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                if self.path.startswith("/count/"):
+                    return send(self, 200, str(next(origin.numbers)).encode(), [])
                 send(self, 200, hashlib.sha256(content).hexdigest().encode(), [])
 
         class Server(http.server.ThreadingHTTPServer):
@@ -105,8 +111,13 @@ class Origin:
         kind, _, name = path[1:].partition("/")
         if kind == "v" and name in self.resources:
             return self.resource(handler, method, self.resources[name])
-        if kind == "pic" and name in self.images:
-            return send(handler, 200, self.images[name], [("Cache-Control", "max-age=600"), ("ETag", f'"{name}"')], method)
+        picture = self.images.get(name) or self.attacked.get(name)
+        if kind == "pic" and picture:
+            return send(handler, 200, picture, [("Cache-Control", "max-age=600"), ("ETag", f'"{name}"')], method)
+        if kind == "fresh":
+            return send(handler, 200, path.encode(), [("Cache-Control", "max-age=600")], method)
+        if kind == "fail":
+            return send(handler, 503, b"Never.", [("Cache-Control", "no-store")], method)
         if kind == "me":
             # One client's own: never another's.
             whose = handler.headers.get("Cookie", "")

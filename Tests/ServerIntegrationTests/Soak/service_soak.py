@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The service with everything at once: origins that change, break off and fail, purges, hostile images, slow and leaving
-clients, kill -9, SIGHUP, a disk that is full for a while. Each response is checked against what the origin may have had.
+clients, some that attack the others, kill -9, SIGHUP, a disk that is full for a while. Each response is checked against what the origin may have had.
 
-  service_soak.py BINARY [--seconds 600] [--clients 10] [--assets DIR] [--csv FILE] [--svg FILE] [--seed N]
+  service_soak.py BINARY [--seconds 600] [--clients 10] [--attackers 2] [--assets DIR] [--csv FILE] [--svg FILE] [--seed N]
 
 Prints one line of figures. Exit code 1 when a response was wrong, or the server ended by itself, or kept descriptors at the end.
 """
@@ -12,6 +12,7 @@ import os
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+import zlib
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from clients import Client, Findings  # noqa: E402
@@ -40,7 +42,7 @@ class Soak:
         self.folder = tempfile.mkdtemp(prefix="imgcache-soak-")
         self.store = os.path.join(self.folder, "store")
         self.disk = self.mount()
-        self.origin = Origin(images(options.assets), self.random)
+        self.origin = Origin(images(options.assets), attacked_images(), self.random)
         self.port, self.admin = free_port(), free_port()
         self.purged, self.thumbnails = {}, {}
         self.kills = self.reloads = self.fills = self.purges = 0
@@ -75,7 +77,7 @@ class Soak:
                 f"127.0.0.1:{self.admin}", "--cache-dir", os.path.join(self.store, "cache"), "--capacity", "48MiB",
                 "--memory-capacity", "16MiB", "--access-log", "off", "--config", configuration, "--admin-token-file", token_file,
                 "--header-timeout", "5s", "--body-timeout", "5s", "--write-timeout", "5s", "--grace-period", "5s",
-                "--max-pixels", "30000000", "--image-timeout", "5s", "--origin-connections", str(kept_connections),
+                "--max-pixels", "30000000", "--svg", "pass", "--image-timeout", "5s", "--origin-connections", str(kept_connections),
             ],
             stdout=subprocess.DEVNULL, stderr=open(os.path.join(self.folder, "errors"), "a"))
         end = time.monotonic() + 60
@@ -194,7 +196,8 @@ class Soak:
             f"service: {self.options.seconds} s, seed {self.options.seed}, {counts.get('requests', 0)} responses checked, "
             f"{counts.get('wrong', 0)} wrong, {counts.get('broken off', 0)} broken off, {self.kills} kills, {self.reloads} "
             f"SIGHUPs, {self.purges} purges, {self.fills} times full, at most {samples.most_memory >> 20} MiB and "
-            f"{samples.most_descriptors} descriptors", flush=True)
+            f"{samples.most_descriptors} descriptors; beside {self.options.attackers} attackers others' p99 is "
+            f"{self.findings.percentile(0.99) * 1000:.0f} ms", flush=True)
         for text in self.findings.wrong + self.mistakes:
             print("  " + text)
         return 1 if self.findings.wrong or self.mistakes else 0
@@ -237,6 +240,26 @@ def images(assets):
     return found
 
 
+def attacked_images():
+    """Originals that some requests for fail and others do not, and those whose headers are long work, by name."""
+    def chunk(kind, content=b""):
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    def png(width, *chunks):
+        header = chunk(b"IHDR", struct.pack(">IIBBBBB", width, 1, 8, 0, 0, 0, 0))
+        rows = chunk(b"IDAT", zlib.compress(bytes(1 + width)))
+        return b"\x89PNG\r\n\x1a\n" + header + b"".join(chunks) + rows + chunk(b"IEND")
+
+    # A frame of one pixel: its descriptor, and the code of a clear, the pixel, and the end.
+    frame = b"\x2c" + struct.pack("<HHHHB", 0, 0, 1, 1, 0) + b"\x02\x02\x44\x01\x00"
+    gif = b"GIF89a" + struct.pack("<HHBBB", 1, 1, 0x80, 0, 0) + bytes(6) + frame * 100_000 + b"\x3b"
+    return {
+        # WebP holds 16,383 pixels a side.
+        "wide.png": png(17_000), "logo.svg": b'<svg xmlns="http://www.w3.org/2000/svg"/>',
+        "heavy.png": png(9, chunk(b"teSt") * 150_000), "heavy.gif": gif,
+    }
+
+
 def free_port():
     import socket
     with socket.socket() as one:
@@ -249,6 +272,7 @@ if __name__ == "__main__":
     parser.add_argument("binary")
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--clients", type=int, default=10)
+    parser.add_argument("--attackers", type=int, default=2, help="those of the clients that attack the others")
     parser.add_argument("--assets", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../TestAssets"))
     parser.add_argument("--csv")
     parser.add_argument("--svg")
