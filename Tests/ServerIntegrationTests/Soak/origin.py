@@ -111,8 +111,8 @@ class Origin:
         kind, _, name = path[1:].partition("/")
         if kind == "v" and name in self.resources:
             return self.resource(handler, method, self.resources[name])
-        picture = self.images.get(name) or self.attacked.get(name)
-        if kind == "pic" and picture:
+        picture = self.images.get(name, self.attacked.get(name))
+        if kind == "pic" and picture is not None:
             return send(handler, 200, picture, [("Cache-Control", "max-age=600"), ("ETag", f'"{name}"')], method)
         if kind == "fresh":
             return send(handler, 200, path.encode(), [("Cache-Control", "max-age=600")], method)
