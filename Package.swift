@@ -65,7 +65,8 @@ let package = Package(
         .target(name: "ConcurrencyPrimitives", swiftSettings: strict),
         .target(name: "Digests", dependencies: ["DynamicLibraries"], swiftSettings: strict),
         .target(
-            name: "DownloadLists", dependencies: ["Digests", "HTTPSemantics", "XMLParsing"], swiftSettings: strict),
+            name: "DownloadLists", dependencies: ["Digests", "HTTPSemantics", "TextIdentity", "XMLParsing"],
+            swiftSettings: strict),
         .target(
             name: "DynamicLibraries", dependencies: ["ConcurrencyPrimitives"], swiftSettings: strict,
             linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
@@ -78,13 +79,16 @@ let package = Package(
         .target(
             name: "HTTPCaching",
             dependencies: [
-                "Digests", "HTTPSemantics", httpTypes,
+                "Digests", "HTTPSemantics", "TextIdentity", httpTypes,
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ],
             swiftSettings: strict
         ),
         .target(
-            name: "Transfer", dependencies: ["CLibcurl", "HTTPSemantics", "ConcurrencyPrimitives", "Units", httpTypes],
+            name: "Transfer",
+            dependencies: [
+                "CLibcurl", "HTTPSemantics", "ConcurrencyPrimitives", "TextIdentity", "Units", httpTypes,
+            ],
             swiftSettings: strict),
         .target(
             name: "RemoteStore",
@@ -106,7 +110,8 @@ let package = Package(
             dependencies: [
                 "CXXHash", "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCodec",
                 "ConcurrencyPrimitives",
-                "MemoryCache", "RemoteStore", "Transfer", "Units", "WorkerProcesses", httpTypes, logging,
+                "MemoryCache", "RemoteStore", "TextIdentity", "Transfer", "Units", "WorkerProcesses", httpTypes,
+                logging,
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ],
             swiftSettings: strict
@@ -121,7 +126,7 @@ let package = Package(
             name: "imgcache",
             dependencies: [
                 "DiskStore", "Digests", "DownloadLists", "HTTPSemantics", "ImageCache", "ImageCodec",
-                "ConcurrencyPrimitives", "ProcessLimits", "RemoteStore", "Transfer",
+                "ConcurrencyPrimitives", "ProcessLimits", "RemoteStore", "TextIdentity", "Transfer",
                 "URLSigning", "Units", logging,
                 argumentParser,
             ],
@@ -242,7 +247,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "HTTPSemantics", "ImageCache", "ProcessLimits", "imgcache", argumentParser,
+                "DiskStore", "DownloadLists", "HTTPSemantics", "ImageCache", "ProcessLimits", "imgcache",
+                argumentParser,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -1,11 +1,12 @@
 package import FoundationEssentials
+package import TextIdentity
 
-/// The key of stored bodies: opaque to the store, normalised by the caller, compared as text.
+/// The key of stored bodies: opaque to the store, normalised by the caller, compared by its bytes.
 package struct EntryKey: Hashable, Sendable, CustomStringConvertible {
-    package let value: String
+    @ByteText package private(set) var value: String
 
     package init(_ value: String) {
-        self.value = value
+        _value = value.asBytes
     }
 
     package var description: String { value }
@@ -58,12 +59,12 @@ package struct NewEntry: Sendable {
 /// The format of a stored value: its type, and the version of how that is written.
 package struct ValueFormat: Sendable, Hashable {
     /// The type's name, equal in all processes.
-    package var type: String
-    package var version: String
+    @ByteText package var type: String
+    @ByteText package var version: String
 
     package init(type: String, version: String) {
-        self.type = type
-        self.version = version
+        _type = type.asBytes
+        _version = version.asBytes
     }
 }
 

@@ -60,28 +60,29 @@ package struct ChecksumList: Sendable {
 
     /// `digits  name`, or `digits *name`; a backslash before them says that some characters of the name are escaped.
     private static func plain(_ line: some StringProtocol) -> (Digest, name: String)? {
-        let isEscaped = line.first == "\\"
-        let line = isEscaped ? line.dropFirst() : line[...]
+        let isEscaped = line.utf8.first == UInt8(ascii: "\\")
+        let line = isEscaped ? line[line.utf8.index(after: line.startIndex)...] : line[...]
         let digits = line.prefix { $0.isASCII && $0.isHexDigit }
         let algorithm = DigestAlgorithm.allCases.first { 2 * $0.byteCount == digits.utf8.count }
         guard let algorithm, let digest = Digest(algorithm, hexadecimal: digits) else { return nil }
         let rest = line[digits.endIndex...]
-        guard rest.first == " ", let mark = rest.dropFirst().first, mark == " " || mark == "*" else { return nil }
-        let name = String(rest.dropFirst(2))
+        let marks = rest.utf8.prefix(2)
+        guard marks.elementsEqual("  ".utf8) || marks.elementsEqual(" *".utf8) else { return nil }
+        let name = String(rest[marks.endIndex...])
         return (digest, isEscaped ? unescaped(name) : name)
     }
 
     private static func unescaped(_ name: String) -> String {
-        var result = ""
-        var rest = name[...]
-        while let character = rest.popFirst() {
-            guard character == "\\", let next = rest.popFirst() else {
-                result.append(character)
+        var result = String.UnicodeScalarView()
+        var rest = name.unicodeScalars[...]
+        while let scalar = rest.popFirst() {
+            guard scalar == "\\", let next = rest.popFirst() else {
+                result.append(scalar)
                 continue
             }
             result.append(next == "n" ? "\n" : next == "r" ? "\r" : next)
         }
-        return result
+        return String(result)
     }
 
     /// A path as a URL has it: everything but unreserved characters and slashes is escaped.

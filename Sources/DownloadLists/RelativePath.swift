@@ -1,4 +1,5 @@
 import HTTPSemantics
+import TextIdentity
 
 /// Paths that a list names: relative, and never out of the folder that they are put into.
 enum RelativePath {
@@ -8,11 +9,11 @@ enum RelativePath {
     /// The path with its parts joined by single slashes.
     static func checked(_ path: some StringProtocol) throws(Defect) -> String {
         guard !path.isEmpty else { throw Defect("the file has an empty name") }
-        guard !path.hasPrefix("/") else { throw Defect("'\(shown(path))' is an absolute path") }
+        guard path.utf8.first != UInt8(ascii: "/") else { throw Defect("'\(shown(path))' is an absolute path") }
         guard path.unicodeScalars.allSatisfy({ !$0.isControl }) else {
             throw Defect("'\(shown(path))' has control characters")
         }
-        var parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        var parts = path.pathParts
         // As `find . | xargs sha256sum` writes it.
         while parts.count > 1, parts.first == "." { parts.removeFirst() }
         for part in parts {

@@ -6,6 +6,7 @@ import HTTPCaching
 import HTTPTypes
 import Logging
 import MemoryCache
+import TextIdentity
 import Transfer
 
 /// A cache of files from the web: ask for a URL, get a file that is complete, fresh by RFC 9111, and one version.
@@ -141,7 +142,7 @@ public final class DownloadCache: Sendable {
     public var remoteStatistics: RemoteStatistics? { fetcher.remote?.statistics }
 
     /// Stops the downloads of a URL, for everybody who waits for them.
-    public func cancel(_ url: String) { fetcher.pool.cancel { $0.url == url } }
+    public func cancel(_ url: String) { fetcher.pool.cancel { $0.url.hasSameBytes(as: url) } }
 
     /// Stops the downloads of a URL, for everybody who waits for them.
     public func cancel(_ url: URL) { cancel(url.absoluteString) }

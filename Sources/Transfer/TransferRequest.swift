@@ -1,4 +1,5 @@
 public import HTTPTypes
+import TextIdentity
 
 /// A request for one http or https URL, with its transfer options.
 ///
@@ -85,6 +86,16 @@ public struct TransferOptions: Sendable, Hashable {
         public init(user: String, password: String) {
             self.user = user
             self.password = password
+        }
+
+        // Servers compare bytes: two spellings of a letter are two users.
+        public static func == (one: Credentials, other: Credentials) -> Bool {
+            one.user.hasSameBytes(as: other.user) && one.password.hasSameBytes(as: other.password)
+        }
+
+        public func hash(into hasher: inout Hasher) {
+            hasher.combine(user.asBytes)
+            hasher.combine(password.asBytes)
         }
     }
 

@@ -8,7 +8,7 @@ struct OutputNameTests {
         ("../../etc/passwd", "passwd"), ("..\\..\\boot.ini", "boot.ini"), (".bashrc", "bashrc"), ("-rf", "rf"),
         ("a\u{0}b\nc\u{1B}[31m.txt", "abc[31m.txt"), ("...", ""), ("/", ""), ("  name  ", "name"), ("a/", "a"),
         ("gpj.\u{202E}exe", "gpj.exe"), ("-.-x", "x"), ("ok name.tar.gz", "ok name.tar.gz"),
-        ("trailing. .", "trailing"),
+        ("trailing. .", "trailing"), ("a/\u{301}b", "\u{301}b"), (".\u{301}x", "\u{301}x"), ("x\\\u{301}y", "\u{301}y"),
     ])
     func `is harmless whatever the server says`(name: String, expected: String) {
         #expect(OutputName.sanitised(name) == expected)

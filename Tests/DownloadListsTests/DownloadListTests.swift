@@ -30,6 +30,16 @@ struct DownloadListTests {
         #expect(list[1].output == "y" && list[1].digests.isEmpty)
     }
 
+    @Test func `a slash separates also before a combining mark`() throws {
+        for path in ["../\u{301}x", "a/../\u{301}x", "/\u{301}x", "a/"] {
+            #expect(throws: (any Error).self, "\(path)") { try downloads("http://a/x\n out=\(path)\n") }
+        }
+        let list = try downloads("http://a/x\n out=a/\u{301}x\n")
+        #expect(list.map { $0.output.map { Array($0.utf8) } } == [Array("a/\u{301}x".utf8)])
+        let sums = try downloads("\\\(Self.sum)  a\\\\\u{301}b\n\(Self.sum)  \u{301}c\n", base: "http://a")
+        #expect(sums.map { $0.output.map { Array($0.utf8) } } == ["a\\\u{301}b", "\u{301}c"].map { Array($0.utf8) })
+    }
+
     @Test func `what is written of failures is read as the same downloads`() throws {
         var download = ListedDownload("http://a/x", position: ListPosition("list", line: 2))
         download.sources.append(.init("http://b/x"))

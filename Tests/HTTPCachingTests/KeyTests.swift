@@ -4,6 +4,11 @@ import Testing
 
 @Suite("The key, RFC 9111 2 and RFC 3986 6.2")
 struct KeyTests {
+    @Test func `owners that are equal only by canonical equivalence have keys of their own`() {
+        let keys = ["caf\u{E9}", "cafe\u{301}"].map { CacheKey(url: "http://example.org/", owner: $0) }
+        #expect(keys[0] != keys[1] && Set(keys).count == 2)
+    }
+
     @Test(arguments: [
         ("HTTP://Example.ORG/a", "http://example.org/a"),
         ("http://example.org", "http://example.org/"),

@@ -9,6 +9,8 @@ import Testing
         (.url("http://ann:secret@test/a"), "http://test/a", true),
         (.prefix("http://test/1"), "http://test/10", true),
         (.prefix("http://test/1"), "http://test/2", false),
+        (.url("key e\u{301}"), "key \u{E9}", false), (.url("key e\u{301}"), "key e\u{301}", true),
+        (.prefix("key e"), "key e\u{301}", true), (.prefix("key \u{E9}"), "key e\u{301}", false),
         (.host("Test"), "https://test:8443/a", true),
         (.host("test"), "http://test?q", true),
         (.host("test"), "http://test.example/", false),

@@ -1,6 +1,9 @@
+import HTTPCaching
 import HTTPTypes
 import Testing
+import Transfer
 
+@testable import DiskStore
 @testable import ImageCache
 
 @Suite("Which requests are the same")
@@ -14,6 +17,45 @@ struct RequestIdentityTests {
     @Test func `requests whose fields differ in bytes that are no text share no load`() {
         #expect(FileKey(request(.cookie, [0xFF]), in: nil) != FileKey(request(.cookie, [0xFE]), in: nil))
         #expect(FileKey(request(.cookie, [0xFF]), in: nil) == FileKey(request(.cookie, [0xFF]), in: nil))
+    }
+
+    @Test func `texts of the caller that are equal only by canonical equivalence are two`() throws {
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        let changes: [(inout FileRequest, String) -> Void] = [
+            { $0.owner = $1 }, { $0.key = $1 }, { $0.version = $1 },
+            { $0.transfer.credentials = TransferOptions.Credentials(user: $1, password: "p") },
+            { $0.transfer.credentials = TransferOptions.Credentials(user: "u", password: $1) },
+        ]
+        for (index, change) in changes.enumerated() {
+            let requests = [composed, decomposed, composed].map { text in
+                FileRequest("http://example.org/a").with { change(&$0, text) }
+            }
+            #expect(Set(requests.map { FileKey($0, in: nil) }).count == 2, "\(index)")
+        }
+        for (name, change) in [("owner", changes[0]), ("user", changes[3])] {
+            let requests = [composed, decomposed].map { text in
+                FileRequest("http://example.org/a").with { change(&$0, text) }
+            }
+            #expect(Set(try requests.map { try ResolvedRequest($0, by: CacheRules()).key }).count == 2, "\(name)")
+            #expect(Set(requests.map { ResourceKey($0, by: CacheRules()) }).count == 2, "\(name)")
+        }
+        var pending = PendingInvalidations()
+        for text in [composed, decomposed] { pending.add(.init(scope: .url(text, allOwners: true))) }
+        #expect(pending.count == 2)
+        #expect(Set([composed, decomposed].map { RemoteInvalidation.prefix($0) }).count == 2)
+    }
+
+    @Test func `a page of records matches ids by their bytes`() throws {
+        let ids = ["caf\u{E9}", "cafe\u{301}"]
+        let asked = ids.map { id in
+            PendingItem(item: ListedItem(id: id, isNumeric: false), place: .first(ofAttempt: 0), revision: 1)
+        }
+        let found = ids.reversed().map { (id: $0, body: Array($0.utf8)) }
+        let page = try ListPage(found, asked: asked)
+        #expect(page.records.count == 2 && page.missing.isEmpty)
+        for record in page.records { #expect(Array(record.item.id.utf8) == record.body) }
+        let one = try ListPage([found[0]], asked: asked)
+        #expect(one.missing.map { Array($0.item.id.utf8) } == [Array(ids[0].utf8)])
     }
 
     @Test func `credentials that differ in such bytes have namespaces of their own`() {

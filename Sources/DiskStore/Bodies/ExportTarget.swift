@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import TextIdentity
 
 /// The target of an export: a file, which appears complete or not at all, or a stream that receives the bytes as they
 /// are written.
@@ -59,8 +60,8 @@ package enum ExportTarget: Sendable, Equatable {
         let count = readlink(path, &text, text.count)
         guard count > 0 else { return nil }
         let link = String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        guard !link.hasPrefix("/"), let slash = path.lastIndex(of: "/") else { return link }
-        return path[...slash] + link
+        guard link.utf8.first != UInt8(ascii: "/"), let folder = path.splitAtLastSlash?.folder else { return link }
+        return "\(folder)/\(link)"
     }
 
     // MARK: Writing
@@ -137,9 +138,8 @@ package enum ExportTarget: Sendable, Equatable {
     }
 
     private static func split(_ path: String) -> (folder: String, name: String) {
-        guard let slash = path.lastIndex(of: "/") else { return (".", path) }
-        let folder = slash == path.startIndex ? "/" : String(path[..<slash])
-        return (folder, String(path[path.index(after: slash)...]))
+        guard let (folder, name) = path.splitAtLastSlash else { return (".", path) }
+        return (folder.isEmpty ? "/" : String(folder), String(name))
     }
 
     private static func temporaryName(beside target: String) -> String {
@@ -174,8 +174,7 @@ package enum ExportTarget: Sendable, Equatable {
 extension StoreError {
     /// The error for a failed rename or link; must be created directly after the call.
     fileprivate static func naming(_ path: String, _ number: Int32) -> StoreError {
-        let slash = path.lastIndex(of: "/")
-        let folder = slash.map { $0 == path.startIndex ? "the folder /" : "the folder \(path[..<$0])" } ?? "this folder"
+        let folder = path.splitAtLastSlash.map { "the folder \($0.folder.isEmpty ? "/" : $0.folder)" } ?? "this folder"
         return switch number {
         case EEXIST: StoreError(.exists, "the file exists", path: path, errno: number)
         case ENOENT: StoreError(.io, "\(path): \(folder) does not exist", path: path, errno: number)

@@ -1,13 +1,15 @@
+package import TextIdentity
+
 /// The name of a list: one of a group's, which is one of an owner's. Empty texts stand for nobody's and no group.
 package struct ListName: Hashable, Sendable {
-    package var owner: String
-    package var group: String
-    package var name: String
+    @ByteText package var owner: String
+    @ByteText package var group: String
+    @ByteText package var name: String
 
     package init(owner: String, group: String, name: String) {
-        self.owner = owner
-        self.group = group
-        self.name = name
+        _owner = owner.asBytes
+        _group = group.asBytes
+        _name = name.asBytes
     }
 }
 

@@ -1,5 +1,6 @@
 import HTTPSemantics
 public import HTTPTypes
+import TextIdentity
 
 /// The key under which responses are stored (RFC 9111 section 2): the normalised URL, the class of the method, a digest
 /// of the request's body if that is significant, and the namespace of the entry's owner.
@@ -28,6 +29,11 @@ public struct CacheKey: Sendable, Hashable, CustomStringConvertible {
     }
 
     public var description: String { value }
+
+    // The owner is a text of the caller: keys are equal if their bytes are.
+    public static func == (one: CacheKey, other: CacheKey) -> Bool { one.value.hasSameBytes(as: other.value) }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(value.asBytes) }
 
     /// The normalised URL (`HTTPURL.normalized`), including any userinfo. A text that is not an absolute http or
     /// https URL is returned unchanged.

@@ -1,5 +1,6 @@
 package import DiskStore
 import HTTPCaching
+import TextIdentity
 
 extension BlockingOperations {
     /// Removes all variants of a request's URL, the images derived from them, and its partial.
@@ -79,10 +80,12 @@ extension BlockingOperations {
         return try translating {
             var keys: [EntryKey] = []
             try store.list { entry in
-                if ResolvedRequest.namespace(of: entry.key) == namespace { keys.append(entry.key) }
+                if ResolvedRequest.namespace(of: entry.key)?.asBytes == namespace?.asBytes { keys.append(entry.key) }
                 return true
             }
-            let partials = try store.partials().map(\.key).filter { ResolvedRequest.namespace(of: $0) == namespace }
+            let partials = try store.partials().map(\.key).filter {
+                ResolvedRequest.namespace(of: $0)?.asBytes == namespace?.asBytes
+            }
             return RemovalResult(
                 try store.remove(keys + partials, invalidating: .everything), partials: partials.count)
         }

@@ -1,5 +1,6 @@
 import DiskStore
 import HTTPSemantics
+import TextIdentity
 
 /// The entries to remove.
 public enum RemovalTarget: Sendable, Hashable {
@@ -128,8 +129,8 @@ extension RemovalTarget {
         switch self {
         case .url(let url):
             let normalized = Self.normalized(url)
-            return { $0 == normalized }
-        case .prefix(let prefix): return { $0.hasPrefix(prefix) }
+            return { $0.hasSameBytes(as: normalized) }
+        case .prefix(let prefix): return { $0.utf8.starts(with: prefix.utf8) }
         case .host(let host):
             let wanted = host.lowercased()
             return { (try? HTTPURL($0))?.host == wanted }

@@ -1,4 +1,5 @@
 import DiskStore
+import TextIdentity
 
 /// A page of records as the server sent it: those that were asked for, and those that are missing.
 struct ListPage {
@@ -53,26 +54,26 @@ struct ListPage {
     /// The records of a page beside the ids that were asked for.
     private struct Matching {
         private let asked: [PendingItem]
-        private let items: [String: PendingItem]
+        private let items: [ByteText: PendingItem]
         private(set) var records: [NewListRecord] = []
-        private var brought: Set<String> = []
+        private var brought: Set<ByteText> = []
 
         init(_ asked: [PendingItem]) {
             self.asked = asked
-            items = Dictionary(asked.map { ($0.item.id, $0) }) { $1 }
+            items = Dictionary(asked.map { ($0.item.id.asBytes, $0) }) { $1 }
         }
 
         func item(_ id: String) throws(UnexpectedRecord) -> PendingItem {
-            guard let item = items[id] else { throw UnexpectedRecord(id: id) }
+            guard let item = items[id.asBytes] else { throw UnexpectedRecord(id: id) }
             return item
         }
 
         /// Of records with one id the first counts.
         mutating func add(_ record: NewListRecord) {
-            if brought.insert(record.item.id).inserted { records.append(record) }
+            if brought.insert(record.item.id.asBytes).inserted { records.append(record) }
         }
 
-        var missing: [PendingItem] { asked.filter { !brought.contains($0.item.id) } }
+        var missing: [PendingItem] { asked.filter { !brought.contains($0.item.id.asBytes) } }
     }
 
     private static func id(of element: JSONElement) throws -> String {

@@ -1,6 +1,7 @@
 import DiskStore
 import FoundationEssentials
 import HTTPSemantics
+import TextIdentity
 
 /// An element of an array of ids.
 struct ListedElement {
@@ -49,15 +50,15 @@ extension Double {
 
 /// An id as JSON has it.
 struct JSONID: Hashable {
-    var text: String
+    @ByteText var text: String
     var isNumeric: Bool
 
     /// `nil` for what is neither a number nor a string with something in it.
     init?(_ json: [UInt8]) {
         if JSONText.isNumber(json) {
-            (text, isNumeric) = (String(decoding: json, as: UTF8.self), true)
+            (_text, isNumeric) = (String(decoding: json, as: UTF8.self).asBytes, true)
         } else if let string = JSONText.string(json), !string.isEmpty {
-            (text, isNumeric) = (string, false)
+            (_text, isNumeric) = (string.asBytes, false)
         } else {
             return nil
         }

@@ -1,6 +1,7 @@
 import DiskStore
 import HTTPCaching
 import HTTPTypes
+import TextIdentity
 import Transfer
 
 /// The identity of a fetch: requests with an equal key share one. A fetch that began before an invalidation serves only requests from before it.
@@ -22,9 +23,9 @@ struct ResponseKey: Hashable, Sendable {
 
 /// The properties in which the requests for files are equal that share one fetch.
 struct FileKey: Hashable, Sendable {
-    var url: String
-    private var key: String?
-    private var owner: String?
+    @ByteText var url: String
+    private var key: ByteText?
+    private var owner: ByteText?
     /// One by one: equality of `HTTPFields` takes different bytes that are no text for the same.
     private var fields: [HTTPField]
     private var policy: CachePolicy
@@ -39,7 +40,7 @@ struct FileKey: Hashable, Sendable {
     private var usesAnnouncedMirrors: Bool
     private var resumes: Bool
     private var noStoreBehavior: FileRequest.NoStoreBehavior
-    private var version: String?
+    private var version: ByteText?
     private var goneOriginal: Int64?
     private var awaitsRevalidation: Bool
     /// The resource's when it was asked for: who asks after an invalidation does not join what began before it.
@@ -54,9 +55,9 @@ struct FileKey: Hashable, Sendable {
 
     init(_ request: FileRequest, in epoch: Generation.Epoch?) {
         self.epoch = epoch
-        url = request.url
-        key = request.key
-        owner = request.owner
+        _url = request.url.asBytes
+        key = request.key?.asBytes
+        owner = request.owner?.asBytes
         fields = Array(request.fields)
         policy = request.policy
         method = request.method
@@ -70,7 +71,7 @@ struct FileKey: Hashable, Sendable {
         usesAnnouncedMirrors = request.usesAnnouncedMirrors
         resumes = request.resumes
         noStoreBehavior = request.noStoreBehavior
-        version = request.version
+        version = request.version?.asBytes
         goneOriginal = request.goneOriginal
         awaitsRevalidation = request.awaitsRevalidation
     }

@@ -1,6 +1,7 @@
 import Digests
 import DiskStore
 import HTTPCaching
+import TextIdentity
 import Transfer
 
 /// Stored bodies that are the requested one by their digest, whatever URL they came from.
@@ -47,7 +48,7 @@ extension Fetcher {
         do throws(StoreError) {
             // Never another user's, who may not even know that it is here; the caching rules decide about the request's own.
             return try store.entries(sha256: digest.bytes).filter {
-                $0.key.namespace == resolved.key.namespace && $0.key != resolved.key
+                $0.key.namespace.asBytes == resolved.key.namespace.asBytes && $0.key != resolved.key
             }
         } catch {
             throw ImageCacheError(error)

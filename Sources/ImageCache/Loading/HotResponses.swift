@@ -4,6 +4,7 @@ import HTTPCaching
 public import HTTPTypes
 import MemoryCache
 import Synchronization
+import TextIdentity
 
 /// A response from memory.
 public struct HotResponse: Sendable {
@@ -72,9 +73,9 @@ final class HotResponses: Sendable {
 
     private struct Key: MemoryCacheKey {
         /// Normalised.
-        var url: String
+        @ByteText var url: String
         /// As ``FileRequest/owner``.
-        var owner: String?
+        var owner: ByteText?
     }
 
     /// `nil`: nothing is kept, and a process that ends after one request does not set up a memory cache.
@@ -98,7 +99,7 @@ final class HotResponses: Sendable {
 
     func response(for request: FileRequest) -> HotResponse? {
         guard request.transfer.credentials == nil, request.body == nil, request.key == nil,
-            let entry = memory?.value(for: Key(url: request.url, owner: request.owner)),
+            let entry = memory?.value(for: Key(url: request.url, owner: request.owner?.asBytes)),
             .now - entry.lookedAt < Self.lookInterval,
             store.isCurrent(entry.generation)
         else { return nil }
@@ -210,7 +211,7 @@ final class HotResponses: Sendable {
         var head = rules.head(of: served, from: response)
         guard let age = head.headerFields[.age].flatMap({ Double($0) }) else { return }
         head.headerFields[.age] = nil
-        let key = Key(url: request.url, owner: request.owner)
+        let key = Key(url: request.url, owner: request.owner?.asBytes)
         let older = memory.value(for: key)
         guard let body = older?.id == file.body.entry.id ? older?.body : try? file.body.all() else { return }
         let variant = rules.selectingText(of: request.fields, for: response.fields) ?? "*"
@@ -221,7 +222,7 @@ final class HotResponses: Sendable {
         memory.insert(entry, for: key, cost: body.count + 2048)
     }
 
-    func forget(_ url: String, of owner: String?) { _ = memory?.remove(Key(url: url, owner: owner)) }
+    func forget(_ url: String, of owner: String?) { _ = memory?.remove(Key(url: url, owner: owner?.asBytes)) }
 
     func forgetAll() { memory?.removeAll() }
 

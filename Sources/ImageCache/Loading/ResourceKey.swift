@@ -1,20 +1,22 @@
 import HTTPCaching
 import HTTPSemantics
+import TextIdentity
 
 /// A resource of one owner, in all its variants; the original of images in all sizes and formats.
 struct ResourceKey: Hashable, Sendable {
-    let url: String
-    let owner: String?
+    @ByteText private(set) var url: String
+    private let owner: ByteText?
 
     /// - Parameter url: Normalised, without userinfo.
     init(url: String, owner: String?) {
-        self.url = url
-        self.owner = owner
+        _url = url.asBytes
+        self.owner = owner?.asBytes
     }
 
     init(_ request: FileRequest, by rules: CacheRules) {
         let parsed = try? HTTPURL(request.url)
-        url = rules.keyURL(of: request.key ?? request.url)
-        owner = ResolvedRequest.owner(of: request, userinfo: parsed?.userinfo?[...])
+        self.init(
+            url: rules.keyURL(of: request.key ?? request.url),
+            owner: ResolvedRequest.owner(of: request, userinfo: parsed?.userinfo?[...]))
     }
 }

@@ -2,6 +2,7 @@ import ConcurrencyPrimitives
 import DiskStore
 import HTTPCaching
 import HTTPTypes
+import TextIdentity
 import Transfer
 
 /// The properties of a request that affect its response, besides its key and the fields that `Vary` names: only requests that are
@@ -10,7 +11,7 @@ struct FetchTerms: Hashable, Sendable {
     private let policy: CachePolicy
     private let freshnessOverride: FreshnessOverride?
     private let sha256: String?
-    private let version: String?
+    private let version: ByteText?
     /// Cache-Control and Pragma, one by one: equality of `HTTPFields` takes different bytes that are no text for the same.
     private let directives: [HTTPField]
     private let transfer: TransferOptions
@@ -22,7 +23,7 @@ struct FetchTerms: Hashable, Sendable {
         policy = resolved.cacheRequest.policy
         freshnessOverride = resolved.request.freshnessOverride
         sha256 = resolved.request.expectedDigest?.hexadecimal
-        version = resolved.request.version
+        version = resolved.request.version?.asBytes
         directives = resolved.request.fields.filter { $0.name == .cacheControl || $0.name.canonicalName == "pragma" }
         transfer = resolved.request.transfer
     }

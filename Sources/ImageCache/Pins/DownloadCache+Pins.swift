@@ -1,5 +1,6 @@
 import ConcurrencyPrimitives
 import DiskStore
+import TextIdentity
 
 extension DownloadCache {
     /// Pins files under a name: downloads those that are not there, behind everything else, and keeps them in the store until
@@ -40,12 +41,14 @@ extension DownloadCache {
         let failures = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
             try await running.run()
         }
-        guard var pinned = try await pins().first(where: { !$0.isOfList && $0.name == name && $0.owner == owner })
-        else {
+        let pinned = try await pins().first {
+            !$0.isOfList && $0.name.hasSameBytes(as: name) && $0.owner?.asBytes == owner?.asBytes
+        }
+        guard var pinned else {
             throw ImageCacheError(.cancelled, message: "the set \(name) was unpinned meanwhile")
         }
         for index in pinned.failed.indices {
-            pinned.failed[index].error = failures.first { $0.url == pinned.failed[index].url }?.error
+            pinned.failed[index].error = failures.first { $0.url.hasSameBytes(as: pinned.failed[index].url) }?.error
         }
         return pinned
     }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPCaching
+import TextIdentity
 import Units
 
 /// The store's record of a value that the application has stored.
@@ -18,7 +19,11 @@ struct ValueRecord: Equatable {
 
     /// Why the value may not be used; `nil`: it may.
     func unusedReason(version: String?, applicationVersion: String?, now: Date) -> UnusedReason? {
-        if self.version != version || self.applicationVersion != applicationVersion { return .version }
+        if self.version?.asBytes != version?.asBytes
+            || self.applicationVersion?.asBytes != applicationVersion?.asBytes
+        {
+            return .version
+        }
         if CacheRules.clockWentBack(since: Date(timeIntervalSince1970: stored), now: now) { return .clock }
         if let expires, expires <= now { return .stale }
         return nil

@@ -2,6 +2,7 @@ import ConcurrencyPrimitives
 import DownloadLists
 import Glibc
 import ImageCache
+import TextIdentity
 
 /// The scheme by which files in a folder are named.
 enum FileNaming {
@@ -20,17 +21,17 @@ final class FolderTargets: Sendable {
     private let state = Locked(State())
     /// Held while the file of a URL is written, which may occur more than once in a run.
     private let turn = Locked(())
-    private let repeated: Set<String>
+    private let repeated: Set<ByteText>
 
     private struct State {
         /// The URL of each path.
-        var owners: [String: String] = [:]
+        var owners: [ByteText: ByteText] = [:]
         /// The folder was made, or was there.
         var hasFolder = false
         /// The URLs whose files are written.
-        var delivered: Set<String> = []
+        var delivered: Set<ByteText> = []
         /// The written files by identity, for folders where two names may refer to one file.
-        var files: [FileIdentity: String] = [:]
+        var files: [FileIdentity: ByteText] = [:]
     }
 
     private struct FileIdentity: Hashable {
@@ -53,18 +54,18 @@ final class FolderTargets: Sendable {
         self.naming = naming
         self.overwrite = overwrite
         self.linkMode = linkMode
-        var counted: Set<String> = []
-        var repeated: Set<String> = []
-        for url in downloads.map(\.url) where !counted.insert(url).inserted { repeated.insert(url) }
+        var counted: Set<ByteText> = []
+        var repeated: Set<ByteText> = []
+        for url in downloads.map(\.url.asBytes) where !counted.insert(url).inserted { repeated.insert(url) }
         self.repeated = repeated
-        var targets: [String: String] = [:]
-        for download in downloads { targets[download.url] = name(of: download) }
+        var targets: [ByteText: String] = [:]
+        for download in downloads { targets[download.url.asBytes] = name(of: download) }
         // An invalid URL fails when it is fetched.
         let named = downloads.filter { $0.output != nil || naming == .tree && !name(of: $0).isEmpty }
         try Self.checkFolders(named.map { ($0.url, name(of: $0)) })
-        try Self.check(named.map(\.url), allowingQueries: false) { path(targets[$0] ?? "") }
+        try Self.check(named.map(\.url), allowingQueries: false) { path(targets[$0.asBytes] ?? "") }
         if naming == .listed, named.count < downloads.count {
-            try Self.check(downloads.map(\.url)) { path(targets[$0] ?? "") }
+            try Self.check(downloads.map(\.url)) { path(targets[$0.asBytes] ?? "") }
         }
     }
 
@@ -97,12 +98,12 @@ final class FolderTargets: Sendable {
 
     /// Throws ``Failure`` where one file's name is the folder of another one's.
     private static func checkFolders(_ names: [(url: String, name: String)]) throws {
-        var folders: [String: String] = [:]
+        var folders: [ByteText: String] = [:]
         for (url, name) in names {
-            for slash in name.indices where name[slash] == "/" { folders[String(name[..<slash])] = url }
+            for slash in name.slashes { folders[name[..<slash].asBytes] = url }
         }
         for (url, name) in names {
-            guard let below = folders[name] else { continue }
+            guard let below = folders[name.asBytes] else { continue }
             let (url, other) = (FileRequest(url).urlWithoutUserinfo, FileRequest(below).urlWithoutUserinfo)
             throw Failure(.usage, "\(name) is the file of \(url) and a folder of \(other); nothing was fetched")
         }
@@ -112,20 +113,24 @@ final class FolderTargets: Sendable {
     ///
     /// URLs that differ in their query alone are passed over: there the name usually comes from Content-Disposition.
     static func check(_ sources: [String], allowingQueries: Bool = true, path: (String) -> String) throws {
-        var owners: [String: String] = [:]
+        var owners: [ByteText: String] = [:]
         for source in sources {
             let target = path(source)
-            guard let other = owners[target] else {
-                owners[target] = source
+            guard let other = owners[target.asBytes] else {
+                owners[target.asBytes] = source
                 continue
             }
-            guard other != source, !allowingQueries || !differOnlyInQuery(other, source) else { continue }
+            guard !other.hasSameBytes(as: source), !allowingQueries || !differOnlyInQuery(other, source) else {
+                continue
+            }
             throw Failure(.usage, "\(collision(source, other, target)); nothing was fetched")
         }
     }
 
     private static func differOnlyInQuery(_ one: String, _ other: String) -> Bool {
-        func resource(_ url: String) -> Substring { url.prefix { $0 != "?" && $0 != "#" } }
+        func resource(_ url: String) -> ByteText {
+            String(url.unicodeScalars.prefix { $0 != "?" && $0 != "#" }).asBytes
+        }
         return one.isWebURL && resource(one) == resource(other)
     }
 
@@ -152,12 +157,12 @@ final class FolderTargets: Sendable {
         let name = name(of: download, file)
         try makeFolders(of: name)
         let (url, path) = (download.url, path(name))
-        guard repeated.contains(url) else {
+        guard repeated.contains(url.asBytes) else {
             try write(file, of: url, to: path, moving, present)
             return path
         }
         try turn.withLock { _ in
-            if !state.withLock({ $0.delivered.contains(url) && $0.owners[path] == url }) {
+            if !state.withLock({ $0.delivered.contains(url.asBytes) && $0.owners[path.asBytes] == url.asBytes }) {
                 try write(file, of: url, to: path, moving, present)
             }
         }
@@ -166,7 +171,7 @@ final class FolderTargets: Sendable {
 
     /// Makes the folders of a name below the folder. A symbolic link among them could lead out of it.
     private func makeFolders(of name: String) throws {
-        for slash in name.indices where name[slash] == "/" {
+        for slash in name.slashes {
             let folder = path(String(name[..<slash]))
             var status = stat()
             if lstat(folder, &status) == 0, status.st_mode & S_IFMT != S_IFDIR {
@@ -180,16 +185,19 @@ final class FolderTargets: Sendable {
         _ file: CachedFile, of url: String, to path: String, _ moving: Bool, _ present: PresentFile?
     ) throws {
         var identity = FileIdentity(path)
-        let other = state.withLock { state -> String? in
-            if let owner = state.owners[path], owner != url { return owner }
+        let source = url.asBytes
+        let other = state.withLock { state -> ByteText? in
+            if let owner = state.owners[path.asBytes], owner != source { return owner }
             // Two URLs that one stored file answers may have links to that very file.
-            if let owner = identity.flatMap({ state.files[$0] }), owner != url, identity != FileIdentity(file.path) {
+            if let owner = identity.flatMap({ state.files[$0] }), owner != source, identity != FileIdentity(file.path) {
                 return owner
             }
-            state.owners[path] = url
+            state.owners[path.asBytes] = source
             return nil
         }
-        if let other { throw Failure(.store, "\(Self.collision(url, other, path)); it was not overwritten") }
+        if let other {
+            throw Failure(.store, "\(Self.collision(url, other.wrappedValue, path)); it was not overwritten")
+        }
         func put(overwrite: Bool) throws(ImageCacheError) {
             if moving {
                 try file.blocking.move(to: path, overwrite: overwrite)
@@ -209,8 +217,8 @@ final class FolderTargets: Sendable {
             }
         }
         state.withLock { state in
-            state.delivered.insert(url)
-            if let identity { state.files[identity] = url }
+            state.delivered.insert(source)
+            if let identity { state.files[identity] = source }
         }
     }
 }

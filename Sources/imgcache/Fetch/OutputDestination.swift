@@ -2,6 +2,7 @@ import DiskStore
 import DownloadLists
 import Glibc
 import ImageCache
+import TextIdentity
 
 /// The destination of fetched files: none (the cached path is printed), a file, a folder, or standard output.
 enum OutputDestination: Sendable {
@@ -65,9 +66,7 @@ enum OutputDestination: Sendable {
         case .cachedPath, .standardOutput: return nil
         case .file(let path, _):
             guard case .file(let target)? = try? ExportTarget(path) else { return nil }
-            return target.lastIndex(of: "/").map { slash in
-                "\(target[...slash]).\(target[target.index(after: slash)...]).imgcache"
-            } ?? ".\(target).imgcache"
+            return target.splitAtLastSlash.map { "\($0.folder)/.\($0.name).imgcache" } ?? ".\(target).imgcache"
         case .folder(let targets): return "\(targets.directory)/.imgcache"
         }
     }
@@ -158,8 +157,8 @@ enum OutputDestination: Sendable {
         }
         // A device, a pipe or a descriptor is written into.
         guard case .file(let target) = try ExportTarget(file) else { return }
-        guard let slash = target.lastIndex(of: "/") else { return try check(folder: ".", for: file) }
-        try check(folder: slash == target.startIndex ? "/" : String(target[..<slash]), for: file)
+        guard let (folder, _) = target.splitAtLastSlash else { return try check(folder: ".", for: file) }
+        try check(folder: folder.isEmpty ? "/" : String(folder), for: file)
     }
 
     private static func check(folder: String, for path: String) throws {

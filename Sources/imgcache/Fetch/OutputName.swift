@@ -22,12 +22,15 @@ enum OutputName {
     /// Reduces `name` to a harmless path component; empty if nothing is left.
     static func sanitised(_ name: String) -> String {
         // Both separators: suggestions such as `..\..\x` come from Windows servers.
-        let last = name.split(omittingEmptySubsequences: true) { $0 == "/" || $0 == "\\" }.last ?? ""
-        let kept = String(String.UnicodeScalarView(last.unicodeScalars.filter { !$0.isHidden }))
-        let trimmed = kept.drop { $0 == "." || $0 == "-" || $0 == " " }
+        // By scalars: a separator counts, also before a combining mark.
+        let last =
+            name.unicodeScalars.split(omittingEmptySubsequences: true) { $0 == "/" || $0 == "\\" }.last
+            ?? "".unicodeScalars[...]
+        let kept = last.filter { !$0.isHidden }
+        let trimmed = String(String.UnicodeScalarView(kept.drop { $0 == "." || $0 == "-" || $0 == " " }))
         var result = ""
         for character in trimmed where result.utf8.count + character.utf8.count <= 200 { result.append(character) }
-        while let end = result.last, end == " " || end == "." { result.removeLast() }
+        while let end = result.unicodeScalars.last, end == " " || end == "." { result.unicodeScalars.removeLast() }
         return result
     }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ImageCache
+import TextIdentity
 import Units
 
 struct PinsCommand: AsyncParsableCommand {
@@ -16,7 +17,7 @@ struct PinsCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await withStore(store, for: .readOnly) { cache in
-            for set in try await cache.pins() where set.owner == whose.owner {
+            for set in try await cache.pins() where set.owner?.asBytes == whose.owner?.asBytes {
                 PinReport(set).print(json: format.json)
             }
         }

@@ -96,6 +96,15 @@ import Testing
         #expect(pointer.description == text)
     }
 
+    @Test func `tell members apart that are equal only by canonical equivalence`() throws {
+        let document = Array("{\"e\u{301}\":1,\"\u{E9}\":2,\"\u{301}\":3}".utf8)
+        #expect(try #require(JSONPointer("/e\u{301}")).value(in: document) == Array("1".utf8))
+        #expect(try #require(JSONPointer("/\u{E9}")).value(in: document) == Array("2".utf8))
+        // The slash and the mark are one `Character`.
+        #expect(try #require(JSONPointer("/\u{301}")).value(in: document) == Array("3".utf8))
+        #expect(JSONPointer("/e\u{301}") != JSONPointer("/\u{E9}"))
+    }
+
     @Test func `find nothing where there is nothing`() throws {
         for text in ["/x", "/foo/2", "/foo/00", "/foo/-", "/foo/0/1", "/a/b"] {
             #expect(try #require(JSONPointer(text)).value(in: document) == nil, "\(text)")

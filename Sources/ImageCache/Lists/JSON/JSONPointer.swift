@@ -1,24 +1,26 @@
+import TextIdentity
+
 /// A place in a JSON value (RFC 6901), such as `/image/url`.
 public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
-    private let tokens: [String]
+    private let tokens: [ByteText]
 
     /// - Returns: `nil` when the text is no pointer: it is neither empty nor begins with `/`, or a `~` is not followed by 0 or 1.
     public init?(_ text: String) {
-        guard text.isEmpty || text.hasPrefix("/") else { return nil }
-        var tokens: [String] = []
-        for part in text.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
+        guard text.isEmpty || text.utf8.first == UInt8(ascii: "/") else { return nil }
+        var tokens: [ByteText] = []
+        for part in text.pathParts.dropFirst() {
             guard let token = Self.unescaped(part) else { return nil }
-            tokens.append(token)
+            tokens.append(token.asBytes)
         }
         self.tokens = tokens
     }
 
     private static func unescaped(_ part: Substring) -> String? {
-        var token = ""
-        var rest = part[...]
-        while let character = rest.popFirst() {
-            guard character == "~" else {
-                token.append(character)
+        var token = String.UnicodeScalarView()
+        var rest = part.unicodeScalars[...]
+        while let scalar = rest.popFirst() {
+            guard scalar == "~" else {
+                token.append(scalar)
                 continue
             }
             switch rest.popFirst() {
@@ -27,12 +29,13 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
             default: return nil
             }
         }
-        return token
+        return String(token)
     }
 
     public var description: String {
         tokens.map { token in
-            "/" + token.map { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }.joined()
+            "/"
+                + token.wrappedValue.unicodeScalars.map { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }.joined()
         }.joined()
     }
 
@@ -42,9 +45,11 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         for token in tokens {
             if let members = JSONText.members(value) {
                 // Of members with one name the last one counts, as most readers have it.
-                guard let member = members.last(where: { $0.name == token }) else { return nil }
+                guard let member = members.last(where: { $0.name.asBytes == token }) else { return nil }
                 value = member.value
-            } else if let elements = JSONText.elements(value), let index = Self.index(token), index < elements.count {
+            } else if let elements = JSONText.elements(value), let index = Self.index(token.wrappedValue),
+                index < elements.count
+            {
                 value = elements[index]
             } else {
                 return nil

@@ -1,3 +1,5 @@
+import TextIdentity
+
 /// Invalidations by this machine that the fleet has not been told yet: a value, without I/O.
 struct PendingInvalidations: Sendable {
     struct Item: Sendable {
@@ -15,7 +17,7 @@ struct PendingInvalidations: Sendable {
     /// By their places in the order in which they came.
     private var items: [Int: Item] = [:]
     /// The places of those of one resource, by its URL.
-    private var resources: [String: Int] = [:]
+    private var resources: [ByteText: Int] = [:]
     /// The places of those of several resources.
     private var several: [RemoteInvalidation: Int] = [:]
     private var first = 0
@@ -32,7 +34,7 @@ struct PendingInvalidations: Sendable {
 
     /// Adds an invalidation, in the place of an earlier one of the same resources; the oldest of a resource is dropped when there are too many.
     mutating func add(_ item: Item) {
-        guard let url = item.scope.url else { return addScope(item) }
+        guard let url = item.scope.url?.asBytes else { return addScope(item) }
         var item = item
         if let earlier = resources[url].flatMap({ items[$0] }) {
             if case .url(_, allOwners: true) = earlier.scope { item.scope = earlier.scope }
@@ -57,7 +59,8 @@ struct PendingInvalidations: Sendable {
     }
 
     private mutating func dropOldest() {
-        guard let place = (first..<end).first(where: { items[$0]?.scope.url != nil }), let url = items[place]?.scope.url
+        guard let place = (first..<end).first(where: { items[$0]?.scope.url != nil }),
+            let url = items[place]?.scope.url?.asBytes
         else { return }
         resources[url] = nil
         items[place] = nil
@@ -68,7 +71,9 @@ struct PendingInvalidations: Sendable {
     private mutating func passGaps() { while first < end, items[first] == nil { first += 1 } }
 
     /// The generation that a resource has here, as long as the fleet does not know it; nil: the one that its tombstone says.
-    func generation(of url: String) -> RemoteGeneration? { resources[url].flatMap { items[$0]?.generation } }
+    func generation(of url: String) -> RemoteGeneration? {
+        resources[url.asBytes].flatMap { items[$0]?.generation }
+    }
 
     /// The oldest ones, which stay until they are told.
     var batch: [Item] { Array((first..<end).lazy.compactMap { items[$0] }.prefix(RemoteInvalidation.maxBatch)) }
@@ -76,10 +81,10 @@ struct PendingInvalidations: Sendable {
     /// Notes that the fleet knows these. One that was added again meanwhile stays.
     mutating func told(_ batch: [Item]) {
         for item in batch {
-            let place = item.scope.url.map { resources[$0] } ?? several[item.scope]
+            let place = item.scope.url.map { resources[$0.asBytes] } ?? several[item.scope]
             guard let place, items[place]?.generation == item.generation else { continue }
             items[place] = nil
-            if let url = item.scope.url { resources[url] = nil } else { several[item.scope] = nil }
+            if let url = item.scope.url?.asBytes { resources[url] = nil } else { several[item.scope] = nil }
         }
         passGaps()
     }

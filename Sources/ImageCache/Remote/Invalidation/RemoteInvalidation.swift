@@ -1,5 +1,6 @@
 import HTTPCaching
 import HTTPSemantics
+import TextIdentity
 
 /// The scope of an invalidation, as machines tell each other.
 enum RemoteInvalidation: Sendable, Hashable {
@@ -23,10 +24,28 @@ enum RemoteInvalidation: Sendable, Hashable {
         }
     }
 
+    // Key URLs are texts of the caller: scopes are equal if their bytes are.
+    private var identity: (kind: Int, text: ByteText, allOwners: Bool) {
+        switch self {
+        case .url(let url, let allOwners): (0, url.asBytes, allOwners)
+        case .prefix(let prefix): (1, prefix.asBytes, false)
+        case .host(let host): (2, host.asBytes, false)
+        case .everything: (3, "".asBytes, false)
+        }
+    }
+
+    static func == (one: RemoteInvalidation, other: RemoteInvalidation) -> Bool { one.identity == other.identity }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(identity.kind)
+        hasher.combine(identity.text)
+        hasher.combine(identity.allOwners)
+    }
+
     /// Matches the key URLs that are meant.
     var matcher: @Sendable (String) -> Bool {
         switch self {
-        case .url(let url, _): { $0 == url }
+        case .url(let url, _): { $0.hasSameBytes(as: url) }
         case .prefix(let prefix): RemovalTarget.prefix(prefix).matcher
         case .host(let host): RemovalTarget.host(host).matcher
         case .everything: RemovalTarget.everything.matcher
