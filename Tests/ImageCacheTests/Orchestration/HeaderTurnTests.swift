@@ -68,7 +68,8 @@ import Testing
     func `a file on disk is served while no decoder answers`(work: Work) async throws {
         let decoder = HeldDecoder()
         defer { decoder.openAll() }
-        let cache = try bench(decoder).cache
+        let bench = try bench(decoder)
+        let cache = bench.cache
         // More than the store has threads.
         let urls = (0..<80).map { Self.url("\($0)") }
         for url in urls + [Self.url("other")] { _ = try await cache.file(for: url) }
@@ -92,13 +93,16 @@ import Testing
             decoder.openAll()
         }
         #expect(ended.withLock { $0 } == urls.count)
+        // Its directory ends with it.
+        withExtendedLifetime(bench) {}
     }
 
     @Test func `the headers of one client take no more than its share while another client's wait`() async throws {
         let decoder = HeldDecoder()
         defer { decoder.openAll() }
         // A quarter is one.
-        let cache = try bench(decoder, decodes: 4).cache
+        let bench = try bench(decoder, decodes: 4)
+        let cache = bench.cache
         let slots = cache.pipeline.renderer.slots
         await withTaskGroup(of: Void.self) { group in
             @Sendable func ask(_ client: String, _ number: Int) async {
@@ -115,6 +119,7 @@ import Testing
             #expect(decoder.begun[4].hasPrefix("ben0"), "\(decoder.begun)")
             decoder.openAll()
         }
+        withExtendedLifetime(bench) {}
     }
 
     /// A decoder each of whose steps takes a part of the time that an image has.
@@ -147,12 +152,14 @@ import Testing
     }
 
     @Test func `the header of an image is part of the image's time`() async throws {
-        let cache = try bench(SlowDecoder()).cache
+        let bench = try bench(SlowDecoder())
+        let cache = bench.cache
         var request = ImageRequest(Self.url("a"), .fit(2, 2))
         request.decoder.limits.seconds = SlowDecoder.seconds * 1.5
         let error = await #expect(throws: ImageCacheError.self) { try await cache.thumbnail(for: request, as: .png()) }
         #expect(error?.code == .undecodable(.limitExceeded), "\(error as Any)")
         request.decoder.limits.seconds = SlowDecoder.seconds * 10
         #expect(try await cache.thumbnail(for: request, as: .png()).width == 2)
+        withExtendedLifetime(bench) {}
     }
 }
