@@ -239,7 +239,7 @@ let package = Package(
             name: "ImageCacheTests",
             dependencies: [
                 "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCache", "ImageCacheTesting", "ImageCodec",
-                "ConcurrencyPrimitives", "RemoteStore",
+                "ConcurrencyPrimitives", "MemoryCache", "RemoteStore",
                 "TestSupport",
                 "Transfer", "WorkerProcesses", httpTypes, logging,
             ],

@@ -25,7 +25,8 @@ struct MaskedTextTests {
     }
 
     @Test(arguments: [
-        "Authorization", "proxy-authorization", "COOKIE", "Set-Cookie", "X-Api-Key", "Api-Key", "X-Goog-Api-Key", "apikey",
+        "Authorization", "proxy-authorization", "COOKIE", "Set-Cookie", "X-Api-Key", "Api-Key", "X-Goog-Api-Key",
+        "apikey",
         "X-Auth-Token", "Private-Token", "X-Vault-Token", "X-Amz-Security-Token", "Ocp-Apim-Subscription-Key",
         "X-Access-Key", "X-Functions-Key", "X-Amz-Server-Side-Encryption-Customer-Key", "X-Password", "X_SECRET",
         "X-Signature", "X-Session-Id", "Key",
@@ -35,7 +36,8 @@ struct MaskedTextTests {
     }
 
     @Test(arguments: [
-        "Accept", "Surrogate-Key", "X-Cache-Key", "Idempotency-Key", "WWW-Authenticate", "ETag", "Content-Type", "Location",
+        "Accept", "Surrogate-Key", "X-Cache-Key", "Idempotency-Key", "WWW-Authenticate", "ETag", "Content-Type",
+        "Location",
         "X-RateLimit-Remaining-Tokens", "Sec-WebSocket-Key", "X-Amz-Id-2", "Keep-Alive",
     ])
     func `a field that helps to find a mistake is shown`(name: String) {

@@ -5,8 +5,11 @@ import Transfer
 
 extension Fetcher {
     /// The transport for a request: one that asks its mirrors and verifies its pieces, if it has any.
-    func transport(for origin: OriginRequest) -> any HTTPTransport {
-        let (request, fetch) = (origin.resolved.request, origin.fetch)
+    ///
+    /// - Parameter notify: Receives what happens among the mirrors.
+    func transport(
+        for request: FileRequest, notify: @escaping @Sendable (MirrorEvent) -> Void
+    ) -> any HTTPTransport {
         let integrity = request.integrity
         guard
             !request.mirrors.isEmpty || request.usesAnnouncedMirrors || integrity.pieces != nil || integrity.size != nil
@@ -14,7 +17,12 @@ extension Fetcher {
         return MirroringTransport(
             base: transport, mirrors: request.mirrors, integrity: integrity, digest: request.expectedDigest,
             usesAnnouncedMirrors: request.usesAnnouncedMirrors, rates: originRates, signatures: rules.signatures,
-            tell: { fetch.mirrorEvents.notify($0) })
+            tell: notify)
+    }
+
+    func transport(for origin: OriginRequest) -> any HTTPTransport {
+        let fetch = origin.fetch
+        return transport(for: origin.resolved.request) { fetch.mirrorEvents.notify($0) }
     }
 }
 

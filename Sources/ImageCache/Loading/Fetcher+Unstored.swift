@@ -17,11 +17,13 @@ extension Fetcher {
         guard failure.isOfStore, request.mayBeUnstored else { throw failure }
         warnings.note(failure)
         let resolved = try ResolvedRequest(request, by: rules)
+        let fetch = Fetch(request.url, for: request)
         let generation = store.generation(of: resolved.url)
         let sink = UnstoredSink(UnstoredBody(unstoredMemory))
         let result: TransferResult
         do throws(TransferError) {
-            result = try await transport(for: request).run(resolved.transferRequest(), into: sink)
+            result = try await transport(for: request) { fetch.mirrorEvents.notify($0) }
+                .run(resolved.transferRequest(for: fetch), into: sink, events: { resolved.report($0, to: fetch) })
         } catch {
             throw (error.cause as? StoreError)?.code == .full ? failure : ImageCacheError(error)
         }
