@@ -25,7 +25,7 @@ struct MaskingTests {
             MaskedHead.lines(Array(head.utf8)) == [
                 "GET http://***@h/?a=1&X-Amz-Signature=*** HTTP/1.1", "X-Api-Key: ***", "PRIVATE-TOKEN: ***",
                 "Location: https://s3.example/a?token=***", "Host: h", "authorization: ***", "Cookie: ***", " ***",
-                "Proxy-Authorization: ***", "Accept: */*", "\tfolded", "Set-Cookie: ***",
+                "Proxy-Authorization: ***", "Accept: */*", "\\u{9}folded", "Set-Cookie: ***",
             ])
     }
 }

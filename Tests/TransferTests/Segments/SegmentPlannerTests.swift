@@ -189,7 +189,11 @@ struct SegmentPlannerTests {
         }
         #expect(host.fetched.allSatisfy { $0 <= 1 })
         #expect(host.planner.rest == host.fetched.reduce(0) { $0 + ($1 == 0 ? 1024 : 0) })
-        #expect(host.restAtGrowth.allSatisfy { $0 >= 4 * mebibyte } && host.restAtGrowth.first ?? .max >= 8 * mebibyte)
+        // A connection that was wanted while more was missing may begin late: behind a limit, or where others have ended.
+        if host.limit == nil, trouble == 0 {
+            #expect(
+                host.restAtGrowth.allSatisfy { $0 >= 4 * mebibyte } && host.restAtGrowth.first ?? .max >= 8 * mebibyte)
+        }
         // Only when the last connection was lost is something left, for another stream.
         #expect(host.planner.isComplete == host.fetched.allSatisfy { $0 == 1 })
         #expect(host.planner.isComplete || host.running.isEmpty)
