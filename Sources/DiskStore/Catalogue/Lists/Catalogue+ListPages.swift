@@ -36,7 +36,7 @@ extension Catalogue {
     /// The SQL of a page: a search in one index from the place on, whatever the number of records.
     static func pageQuery(_ request: ListPageRequest) -> String {
         let (sign, direction) = request.isDescending ? ("<", "DESC") : (">", "ASC")
-        let listed = "i.since <= l.revision AND i.until > l.revision"
+        let listed = "+i.since <= l.revision AND i.until > l.revision"
         let select =
             "SELECT r.id, i.numeric, r.modified, r.body, r.change, i.position, i.age, r.sort_key FROM lists l CROSS JOIN"
         let items = "\(select) list_items i CROSS JOIN list_records r WHERE l.id = ?1 AND i.list = l.id AND \(listed)"
@@ -101,7 +101,7 @@ extension Catalogue {
             """
             SELECT r.id, i.numeric, r.modified, r.body, r.change FROM lists l CROSS JOIN list_records r CROSS JOIN list_items i
             WHERE l.id = ?1 AND r.list = l.id AND r.id = ?2
-                AND i.list = r.list AND i.id = r.id AND i.since <= l.revision AND i.until > l.revision
+                AND i.list = r.list AND i.id = r.id AND +i.since <= l.revision AND i.until > l.revision
             """, { $0.bind(1, list).bind(2, id) }, row: StoredListRecord.init)
     }
 }

@@ -58,7 +58,7 @@ extension Catalogue {
         try first(
             """
             SELECT i.modified FROM lists l CROSS JOIN list_items i
-            WHERE l.id = ?1 AND i.list = l.id AND i.since <= l.revision AND i.until > l.revision
+            WHERE l.id = ?1 AND i.list = l.id AND +i.since <= l.revision AND i.until > l.revision
             ORDER BY i.age, i.position LIMIT 1
             """, { $0.bind(1, list) }, row: { $0.text(0) }) ?? ""
     }
@@ -114,7 +114,7 @@ extension Catalogue {
             """
             SELECT r.id, i.numeric, r.modified, r.body, r.change FROM lists l CROSS JOIN list_records r CROSS JOIN list_items i
             WHERE l.id = ?1 AND r.list = l.id AND r.change > ?2
-                AND i.list = r.list AND i.id = r.id AND i.since <= l.revision AND i.until > l.revision
+                AND i.list = r.list AND i.id = r.id AND +i.since <= l.revision AND i.until > l.revision
             ORDER BY r.change LIMIT ?3
             """, { $0.bind(1, list).bind(2, change).bind(3, limit) }, row: StoredListRecord.init)
     }
@@ -131,7 +131,7 @@ extension Catalogue {
                     AND p.list = e.list AND p.id = e.id AND p.since <= l.revision
                     AND NOT EXISTS (
                         SELECT 1 FROM list_items i
-                        WHERE i.list = e.list AND i.id = e.id AND i.since <= l.revision AND i.until > l.revision))
+                        WHERE i.list = e.list AND i.id = e.id AND +i.since <= l.revision AND i.until > l.revision))
             FROM lists l WHERE l.id = ?1
             """, { $0.bind(1, list) }, row: { $0.integer(0) }) ?? 0
     }
@@ -144,7 +144,7 @@ extension Catalogue {
             FROM lists l CROSS JOIN list_pending p CROSS JOIN list_items i
             WHERE l.id = ?1 AND p.list = l.id AND (p.attempts, p.age, p.position, p.id) > (?2, ?3, ?4, ?5)
                 AND p.since <= l.revision
-                AND i.list = p.list AND i.id = p.id AND i.since <= l.revision AND i.until > l.revision
+                AND i.list = p.list AND i.id = p.id AND +i.since <= l.revision AND i.until > l.revision
             ORDER BY p.attempts, p.age, p.position, p.id LIMIT ?6
             """,
             {
@@ -158,7 +158,7 @@ extension Catalogue {
         try first(
             """
             SELECT i.id, i.numeric, i.modified, i.age FROM lists l JOIN list_items i
-            ON i.list = l.id AND i.id = ?2 AND i.since <= l.revision AND i.until > l.revision WHERE l.id = ?1
+            ON i.list = l.id AND i.id = ?2 AND +i.since <= l.revision AND i.until > l.revision WHERE l.id = ?1
             """, { $0.bind(1, list).bind(2, id) },
             row: {
                 ListedItem(

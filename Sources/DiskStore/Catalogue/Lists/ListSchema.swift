@@ -8,6 +8,8 @@
 ///   A `since` or `until` above `lists.revision`, except the `until` of `open`, is staged. Only the sync whose token is `staging`
 ///   writes such values, and the next sync undoes all of them before it writes its own. An id has at most one row with one `until`,
 ///   so at most one that is listed.
+///   Queries write `+since`, so that SQLite does not search by `list_items_by_since`, which serves the undoing alone: nearly all rows of a
+///   list have begun.
 /// * `list_records` has the records, `sort_key` as `ListSortKey` encodes it. The record of an id that the revision does not have is
 ///   found by nobody, and deleted later.
 /// * `list_pending` has the ids whose records are to be fetched, those first that were tried least, then the newest. `since` is the
