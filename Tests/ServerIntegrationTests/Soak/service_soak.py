@@ -192,9 +192,13 @@ class Soak:
         self.settle(samples)
         samples.write(self.options.csv, self.options.svg)
         counts = self.findings.counts
+        # While the origin fails for most of the clients, others are refused, too: now and then, not as a rule.
+        refused = counts.get("refused for others", 0)
+        if refused > max(5, counts.get("requests", 0) // 1000):
+            self.mistakes.append(f"{refused} requests were refused for the failures of others")
         print(
             f"service: {self.options.seconds} s, seed {self.options.seed}, {counts.get('requests', 0)} responses checked, "
-            f"{counts.get('wrong', 0)} wrong, {counts.get('broken off', 0)} broken off, {self.kills} kills, {self.reloads} "
+            f"{counts.get('wrong', 0)} wrong, {refused} refused for others, {counts.get('broken off', 0)} broken off, {self.kills} kills, {self.reloads} "
             f"SIGHUPs, {self.purges} purges, {self.fills} times full, at most {samples.most_memory >> 20} MiB and "
             f"{samples.most_descriptors} descriptors; beside {self.options.attackers} attackers others' p99 is "
             f"{self.findings.percentile(0.99) * 1000:.0f} ms", flush=True)
