@@ -20,13 +20,6 @@ public final class ImageBudget {
         self.cancellation = cancellation
     }
 
-    /// The budget of an image whose header was read before, with a budget of its own: all of it has one deadline.
-    package init(limits: DecodingLimits, cancellation: ImageCancellation? = nil, after header: ImageHeader) {
-        self.limits = limits
-        self.cancellation = cancellation
-        spent = header.seconds
-    }
-
     /// A budget without limits, for the application's own pixels.
     public static var unlimited: ImageBudget { ImageBudget(limits: .unlimited) }
 

@@ -18,5 +18,5 @@ enum MaskedHead {
         }
     }
 
-    private static func masked(_ text: String) -> String { MaskedText.masked(URLText.masked(text)) }
+    private static func masked(_ text: String) -> String { MaskedText.masked(text) }
 }

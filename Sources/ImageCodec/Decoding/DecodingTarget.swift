@@ -29,21 +29,11 @@ package struct DecodingTarget: Sendable {
 extension ImageDecoder {
     /// The header of a file, for ``target(_:of:)``.
     ///
-    /// - Parameter budget: The budget of the image that the header is read for. Default: one of its own, whose time the image's budget is charged
-    ///   for by ``ImageBudget/init(limits:cancellation:after:)``.
+    /// - Parameter budget: The budget of the image that the header is read for. Default: one of its own.
     package func header(
         of source: ImageSource, within budget: ImageBudget? = nil
     ) throws(ImageCodecError) -> ImageHeader {
         let budget = budget ?? ImageBudget(limits: limits)
-        let before = budget.spent
-        var header = try readHeader(of: source, within: budget)
-        header.seconds = budget.spent - before
-        return header
-    }
-
-    private func readHeader(
-        of source: ImageSource, within budget: ImageBudget
-    ) throws(ImageCodecError) -> ImageHeader {
         if let decoder = try registeredDecoder(of: source) {
             return try budget.accounting { () throws(ImageCodecError) in try self.header(of: source, by: decoder) }
         }

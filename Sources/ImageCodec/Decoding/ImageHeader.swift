@@ -16,8 +16,6 @@ package struct ImageHeader: @unchecked Sendable {
     var composesFrames = false
     /// The size of the file in bytes.
     let fileSize: Int
-    /// The CPU time that reading the header took, in seconds.
-    package var seconds = 0.0
     /// The application's decoder that read it; nil: the package's own.
     var registered: Registered?
 

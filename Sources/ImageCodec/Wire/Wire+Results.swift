@@ -45,15 +45,13 @@ extension ImageHeader: WireCodable {
         var turn = orientation.rawValue
         try coder.code(&turn)
         try coder.code(&composesFrames)
-        try coder.code(seconds: &seconds)
         guard coder.isReading else { return }
         guard let orientation = ImageOrientation(rawValue: turn), description.width > 0, description.height > 0,
             fileSize >= 0
         else { throw WireCoder.Malformed() }
-        let (profile, composesFrames, seconds) = (profile, composesFrames, seconds)
+        let (profile, composesFrames) = (profile, composesFrames)
         self = ImageHeader(description, format, fileSize: fileSize)
         self.composesFrames = composesFrames
-        self.seconds = seconds
         self.profile = profile
         self.exif = exif.map { ExifBlock($0) }
         self.orientation = orientation
