@@ -115,6 +115,9 @@ struct FullDiskImageTests {
         var other = ImageRequest(origin.url("/f.jpg"), .fit(50, 50))
         other.file.sha256 = String(repeating: "0", count: 64)
         #expect(await code(of: other, cache) == .wrongBytes)
+        other = ImageRequest(origin.url("/g.jpg"), .fit(50, 50))
+        other.file.integrity.size = 1
+        #expect(await code(of: other, cache) == .wrongBytes)
         await cache.close()
     }
 }
