@@ -121,6 +121,21 @@ struct OriginBreakerTests {
         }
     }
 
+    @Test func `two failing clients close nothing to others whose requests are few and answered`() {
+        let subject = Subject(failures: 10)
+        for round in 0..<20 {
+            for failure in 0..<9 {
+                subject.ask(failure.isMultiple(of: 2) ? "x" : "y", ["/bad"], .failed)
+                // After these the others' last requests are more than a minute old.
+                subject.now += .seconds(7)
+            }
+            let others = ["a", "b"].map { subject.permit($0) }
+            #expect(others.allSatisfy { $0 != nil }, "round \(round)")
+            for permit in others { subject.end(.answered, permit) }
+        }
+        #expect(subject.isClosed && subject.changes.isEmpty)
+    }
+
     @Test func `a failed try doubles the pause, a cancelled one is repeated, and one that does not end is given up`()
         throws
     {

@@ -30,15 +30,19 @@ struct RowMemory: Sendable {
         }
     }
 
-    /// A decode lately.
-    private enum Past {
-        case decoded, kept
+    private struct Past {
+        /// The decodes lately whose rows were not kept.
+        var decoded: Set<Key> = []
+        /// Those whose rows were kept; the last used is the last.
+        var kept: [Key] = []
     }
 
     private static let mostKnown = 1024
+    /// Rows that workers decode hold a descriptor each.
+    static let mostKept = 32
 
     private let memory: ImageMemory
-    private let past = Locked<[Key: Past]>([:])
+    private let past = Locked(Past())
 
     init(_ memory: ImageMemory) { self.memory = memory }
 
@@ -46,24 +50,33 @@ struct RowMemory: Sendable {
     var mostBytes: Int { memory.limits.capacity / 8 }
 
     func rows(for key: Key) -> DecodedRows? {
-        guard past.withLock({ $0[key] }) == .kept, case .rows(let rows) = memory.value(for: .rows(key)) else {
-            return nil
+        let isKept = past.withLock { past in
+            guard let index = past.kept.lastIndex(of: key) else { return false }
+            past.kept.append(past.kept.remove(at: index))
+            return true
         }
+        guard isKept, case .rows(let rows) = memory.value(for: .rows(key)) else { return nil }
         return rows
     }
 
     /// Notes a decode. True if its rows should be kept: it is not the first lately.
     func isRepeated(_ key: Key) -> Bool {
         past.withLock { past in
-            if past[key] != nil { return true }
-            if past.count >= Self.mostKnown { past.removeAll(keepingCapacity: true) }
-            past[key] = .decoded
+            if past.decoded.contains(key) || past.kept.contains(key) { return true }
+            if past.decoded.count >= Self.mostKnown { past.decoded.removeAll(keepingCapacity: true) }
+            past.decoded.insert(key)
             return false
         }
     }
 
+    /// Keeps the rows, in the place of those that were not used for the longest time.
     func keep(_ rows: DecodedRows, for key: Key) {
         memory.insert(.rows(rows), for: .rows(key), cost: rows.cost)
-        past.withLock { $0[key] = .kept }
+        let removed = past.withLock { past in
+            past.kept.removeAll { $0 == key }
+            past.kept.append(key)
+            return past.kept.count > Self.mostKept ? past.kept.removeFirst() : nil
+        }
+        if let removed { memory.remove(.rows(removed)) }
     }
 }

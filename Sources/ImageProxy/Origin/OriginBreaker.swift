@@ -3,8 +3,8 @@
 /// A value without a clock: the caller gives the time. It counts failures by client, so that one client cannot close the origin to others:
 ///
 /// * If most of one client's requests fail, on several paths, that client alone is refused.
-/// * If the last requests of most clients failed, all are refused. A client whose own last request did not fail may try at once; the others
-///   wait for the pause.
+/// * If requests fail one after the other without an answer in between, and the last requests of most clients are among them, all are
+///   refused. A client whose own last request did not fail may try at once; the others wait for the pause.
 ///
 /// Each try is one request. Its success closes the breaker, its failure doubles the pause. A failure of a path that one client asks for again
 /// and again refuses nothing: each request for the path gets its own failure.
@@ -100,6 +100,8 @@ package struct OriginBreaker: Sendable {
     private var isForAll = false
     /// The clients that sent the last requests, the latest first.
     private var tallies: [Tally] = []
+    /// The failures of all clients since the origin last answered one of them.
+    private var failuresInARow = 0
     /// Counts openings and closings.
     private var period = 0
     private var probes = 0
@@ -184,6 +186,8 @@ package struct OriginBreaker: Sendable {
 
     private mutating func note(_ outcome: Outcome, of asker: Asker, at now: ContinuousClock.Instant) {
         tallies.removeAll { now - $0.seen > limits.window }
+        if outcome == .answered || tallies.isEmpty { failuresInARow = 0 }
+        if outcome == .failed { failuresInARow += 1 }
         let index = tallies.firstIndex { $0.client == asker.client }
         var tally = index.map { tallies.remove(at: $0) } ?? Tally(client: asker.client, seen: now)
         tally.seen = now
@@ -196,7 +200,7 @@ package struct OriginBreaker: Sendable {
         let voters = tallies.prefix(mostVoters)
         let failing = voters.filter(\.hasJustFailed)
         let areMost = failing.count > 1 && failing.count * 2 > voters.count
-        if areMost, failing.reduce(0, { $0 + $1.failures }) >= limits.failures { isForAll = true }
+        if areMost, failuresInARow >= limits.failures { isForAll = true }
         guard isClosed, isForAll || tallies.contains(where: { $0.isFailing(limits) }) else { return nil }
         state = .open(until: now + limits.pause, pause: limits.pause)
         period += 1

@@ -32,6 +32,8 @@ token = "a token for tests"
 kept_connections = 16
 # Workers that decode are started when they are needed; each has a connection and a descriptor of its process.
 workers = 16
+# Decoded rows that are kept for further sizes (`RowMemory.mostKept`) hold a descriptor each.
+kept_rows = 32
 
 
 class Soak:
@@ -213,7 +215,7 @@ class Soak:
         end = time.monotonic() + 30
         while time.monotonic() < end:
             held = samples.take()
-            if held and held["descriptors"] <= samples.first_descriptors + kept_connections + workers:
+            if held and held["descriptors"] <= samples.first_descriptors + kept_connections + workers + kept_rows:
                 return
             time.sleep(0.5)
         self.mistakes.append(
