@@ -117,7 +117,7 @@ import Testing
         let process = try work.command.start(["fetch", "--json", origin.url()] + digest)
         let sent: Int64 = isResumed ? 400_000 : Self.cut
         #expect(await origin.waits { $0.last?.bodyBytesSent == sent && $0.count == (isResumed ? 2 : 1) })
-        #expect(try await holds(2 * blockSize))
+        #expect(await work.waitForRecordedBytes(2 * blockSize))
         try overwrite(file(".data"), at: blockSize + 100, with: [UInt8](repeating: 0x5A, count: 5000))
         gate.open()
         let outcome = await CommandRunner.outcome(of: process)
@@ -127,16 +127,5 @@ import Testing
             Self.representation.content.equalsFile(at: answer.path ?? ""), "a wrong file was handed out: \(outcome)")
         try await work.expectSoundStore()
         #expect(origin.bodyBytesSent <= Self.representation.size + 2 * blockSize)
-    }
-
-    /// Waits until the partial's data reaches so far.
-    private func holds(_ bytes: Int64) async throws -> Bool {
-        for _ in 0..<6000 {
-            var status = stat()
-            let data = DiskUsage.files(at: work.cache).first { $0.hasSuffix(".data") }
-            if let data, stat("\(work.cache)/\(data)", &status) == 0, status.st_size >= bytes { return true }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        return false
     }
 }

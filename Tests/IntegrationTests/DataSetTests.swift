@@ -51,14 +51,6 @@ import Testing
     /// The bodies in the store.
     private var bodies: [String] { DiskUsage.files(at: work.cache).filter { $0.hasPrefix("bodies/") } }
 
-    /// The length of the longest partial.
-    private var heldBytes: Int64 {
-        DiskUsage.files(at: work.cache).filter { $0.hasSuffix(".data") }.map { name in
-            let attributes = try? FileManager.default.attributesOfItem(atPath: "\(work.cache)/\(name)")
-            return (attributes?[.size] as? Int64) ?? 0
-        }.max() ?? 0
-    }
-
     // MARK: Limits
 
     /// Beyond the soft limit it may go by itself.
@@ -251,7 +243,7 @@ import Testing
         let arguments = ["fetch", "-i", try list("l.meta4", text), "-d", "out"]
         let killed = try work.command.start(arguments)
         #expect(await bad.waits { $0.first?.bodyBytesSent ?? 0 >= 700_000 })
-        while heldBytes < blockSize { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(await work.waitForRecordedBytes(blockSize))
         killed.send(signal: SIGKILL)
         _ = await killed.end()
         gate.open()

@@ -63,8 +63,8 @@ import Testing
         #expect(try await work.fetch("--capacity", "6MiB", origin.url("/200000/0")).ending == .exited(0))
         let process = try work.command.start(["fetch", "-j", "1", "-i", try list(urls)])
         #expect(await origin.waits { $0.contains { $0.request.path == "/200000/held" } })
+        #expect(await eventually { process.output.split(separator: "\n").count == 8 })
         let printed = process.output.split(separator: "\n")
-        #expect(printed.count == 8)
         for number in 0..<30 { _ = try await work.fetch("-o", "/dev/null", origin.url("/500000/other\(number)")) }
         _ = try await work.fetch("--refresh", origin.url("/200000/1"))
         _ = try await work.run("rm", origin.url("/200000/2"))

@@ -49,7 +49,7 @@ import Testing
         // The store refuses it at its head; the second request is for all of it.
         let process = try work.command.start(["fetch", "--capacity", "4MiB", option, target, origin.url("/x.tar")])
         #expect(await origin.waits { $0.last?.bodyBytesSent == 4_000_000 && $0.count == 2 })
-        #expect(await work.waitForBytes(3_500_000, in: work.output("")))
+        #expect(await work.waitForRecordedBytes(3_500_000, in: work.output("")))
         process.send(signal: SIGKILL)
         _ = await process.end()
         gate.open()
@@ -73,7 +73,7 @@ import Testing
         }
         let process = try work.command.start(["fetch", "--capacity", "4MiB", "-o", "x", origin.url()])
         #expect(await origin.waits { $0.last?.bodyBytesSent == 4_000_000 && $0.count == 2 })
-        #expect(await work.waitForBytes(3_500_000, in: work.output("")))
+        #expect(await work.waitForRecordedBytes(3_500_000, in: work.output("")))
         process.send(signal: SIGKILL)
         _ = await process.end()
         gate.open()

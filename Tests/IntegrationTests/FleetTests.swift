@@ -117,7 +117,10 @@ struct FleetTests {
             let url = origin.url("/\(number)")
             let before = (waits: count(\.leaseWaits), taken: count(\.leasesTakenOver))
             let work = try TestWorkspace(sharing: store)
-            let owner = try work.command.start(["fetch", "--remote", "s3://\(ObjectStore.bucket)/killed", url])
+            let owner = try work.command.start([
+                "fetch", "--remote", "s3://\(ObjectStore.bucket)/killed", "--remote-timeout", "2min",
+                "--remote-connect-timeout", "2min", url,
+            ])
             #expect(await origin.waits { $0.contains { $0.request.path == "/\(number)" } })
             let all = Task {
                 try await withThrowingTaskGroup(of: Bool.self) { group in

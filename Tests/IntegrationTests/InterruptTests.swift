@@ -21,7 +21,7 @@ import Units
         }
         let process = try work.command.start(["fetch", origin.url()])
         #expect(await origin.waits { $0.first?.bodyBytesSent == 2_000_000 })
-        #expect(await work.waitForBytes(1_500_000, in: work.cache + "/partials"))
+        #expect(await work.waitForRecordedBytes(1_500_000))
         process.send(signal: signal)
         let outcome = await CommandRunner.outcome(of: process)
         #expect(outcome.ending == .exited(130), "\(outcome)")

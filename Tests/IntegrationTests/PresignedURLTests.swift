@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Presigned and tokenised URLs at the shell: one file, whatever the token.
-@Suite(.serialized, .timeLimit(.minutes(30)))
+@Suite(.serialized, .fewAtATime)
 struct PresignedURLTests {
     private static let size: Int64 = 5_000_000
 
@@ -50,15 +50,13 @@ struct PresignedURLTests {
                 token == "X" ? presigned("0\(number)", of: "/stalls") : origin.url("/stalls/too?token=\(number)")
             }
             let process = try work.command.start(["fetch"] + arguments + [url(1)])
-            let partials = work.cache + "/partials"
-            while process.ending == nil, DiskUsage.bytes(at: partials) < 4 * blockSize {
-                try await Task.sleep(for: .milliseconds(5))
-            }
+            #expect(await work.waitForRecordedBytes(4 * blockSize))
             process.send(signal: SIGKILL)
-            while process.ending == nil { try await Task.sleep(for: .milliseconds(5)) }
+            _ = await process.end()
+            let before = work.recordedBytes(in: work.cache)
             let answer = try await work.fetchJSON(arguments + [url(2)]).answer
             #expect(answer.source == "resumed")
-            #expect(answer.resumedFrom >= blockSize)
+            #expect(answer.resumedFrom >= before)
             #expect(content.equalsFile(at: answer.path ?? ""))
             #expect(origin.requests.last?["If-Range"] == "\"v7\"")
         }

@@ -30,9 +30,7 @@ import Testing
         let terminal = try PseudoTerminal(columns: columns)
         let process = try command.start(["fetch"] + arguments, terminal: terminal)
         let outcome = await CommandRunner.outcome(of: process)
-        // The last bytes are read from the terminal by another thread.
-        try await Task.sleep(for: .milliseconds(50))
-        return (outcome, terminal.text)
+        return (outcome, await terminal.wholeText())
     }
 
     @Test func `nothing of a short download when standard error is not a terminal`() async throws {
@@ -100,11 +98,7 @@ import Testing
         command.environment["TERM"] = "xterm"
         let terminal = try PseudoTerminal(columns: 100)
         let process = try command.start(["fetch", "-i", "list", "-d", "set", "-j", "1"], terminal: terminal)
-        let deadline = ContinuousClock.now + .seconds(300)
-        while !terminal.text.contains("of 8.58 MiB"), ContinuousClock.now < deadline {
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        #expect(terminal.text.contains("of 8.58 MiB"), "\(terminal.text)")
+        #expect(await eventually { terminal.text.contains("of 8.58 MiB") }, "\(terminal.text)")
         #expect(terminal.text.contains("total 0 of 3"))
         #expect(origin.requests.filter { $0.request.method == "HEAD" }.count == 2)
         gate.open()
@@ -115,10 +109,7 @@ import Testing
     @Test func `without a terminal a line for all files comes now and then`() async throws {
         let origin = try origin { $0.bytesPerSecond = 100_000 }
         let running = try work.command.start(["fetch", origin.url("/one.bin"), origin.url("/two.bin")])
-        let deadline = ContinuousClock.now + .seconds(300)
-        while !running.errorOutput.contains("\n"), ContinuousClock.now < deadline {
-            try await Task.sleep(for: .milliseconds(100))
-        }
+        #expect(await eventually { running.errorOutput.contains("\n") })
         let line = running.errorOutput.split(separator: "\n").first ?? ""
         #expect(line.hasPrefix("imgcache: total 0 of 2, "), "\(line)")
         #expect(line.contains(" of 5.72 MiB, ") && line.contains("/s, ") && line.hasSuffix(" left"), "\(line)")

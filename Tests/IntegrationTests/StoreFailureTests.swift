@@ -50,7 +50,7 @@ struct StoreFailureTests {
         let origin = try ScriptedOrigin { _ in Behaviour(representation).with { $0.bodyGate = (5_000_000, gate) } }
         let process = try work.command.start(["fetch", origin.url()])
         #expect(await origin.waits { $0.first?.bodyBytesSent == 5_000_000 })
-        #expect(await work.waitForBytes(4_000_000, in: work.cache + "/partials"))
+        #expect(await work.waitForRecordedBytes(4_000_000))
         try fill()
         gate.open()
         let full = await CommandRunner.outcome(of: process)

@@ -55,10 +55,23 @@ struct TestWorkspace {
         #expect(outcome.ending == .exited(3), "\(outcome)", sourceLocation: sourceLocation)
     }
 
-    /// Waits until so many bytes stand in files of a folder. What an origin has sent may still be in the sockets' buffers: a
-    /// process that is to keep what it received must have written it.
-    func waitForBytes(_ count: Int64, in folder: String) async -> Bool {
-        await eventually { DiskUsage.bytes(at: folder) >= count }
+    /// Waits until the records of partials below a folder (nil: in the cache) name blocks of so many bytes: these survive a kill. An origin's
+    /// bytes may still be in the sockets' buffers, and the data's length says nothing: a block's slot in the record is written after its bytes.
+    func waitForRecordedBytes(_ count: Int64, in folder: String? = nil) async -> Bool {
+        await eventually { recordedBytes(in: folder ?? cache) >= count }
+    }
+
+    /// The bytes of the blocks that the records of partials below a folder name. For the layout see `PartialRecord`.
+    func recordedBytes(in folder: String) -> Int64 {
+        DiskUsage.files(at: folder).filter { $0.hasSuffix(".record") }.reduce(0) { sum, name in
+            let record = [UInt8](FileManager.default.contents(atPath: "\(folder)/\(name)") ?? Data())
+            guard record.count > 48 else { return sum }
+            let slots = record[40..<48].reversed().reduce(0) { $0 << 8 | Int($1) }
+            let blocks = stride(from: slots, to: record.count - 15, by: 16).count { start in
+                record[start..<start + 16].contains { $0 != 0 }
+            }
+            return sum + Int64(blocks) * blockSize
+        }
     }
 
     /// Checks every body against its checksum.

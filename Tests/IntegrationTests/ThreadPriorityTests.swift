@@ -11,7 +11,7 @@ import Testing
             Behaviour(Representation(seed: 43, size: 3_000_000)).with { $0.bodyGate = (2_000_000, gate) }
         }
         let process = try work.command.start(["fetch", origin.url()])
-        #expect(await work.waitForBytes(1_500_000, in: work.cache + "/partials"))
+        #expect(await work.waitForRecordedBytes(1_500_000))
         let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.pid)/task")
         let own = try #require(niceness(of: "/proc/\(process.pid)/stat"))
         let values = threads.compactMap { niceness(of: "/proc/\(process.pid)/task/\($0)/stat") }

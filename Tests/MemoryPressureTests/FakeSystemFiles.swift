@@ -71,13 +71,8 @@ final class Reports: Sendable {
     }
 
     /// Waits for a report; false: there was none for so many seconds.
-    func come(within seconds: Double = 30) async -> Bool {
-        let deadline = ContinuousClock.now + .seconds(seconds)
-        while all.withLock({ $0.isEmpty }) {
-            if ContinuousClock.now > deadline { return false }
-            try? await Task.sleep(for: .milliseconds(2))
-        }
-        return true
+    func come(within seconds: Double = patience) async -> Bool {
+        await eventually(within: seconds) { all.withLock { !$0.isEmpty } }
     }
 }
 

@@ -10,7 +10,8 @@ struct BucketOriginTests {
     private func put(_ file: String, at key: String, _ store: ObjectStore) async throws {
         let url = "\(store.endpoint)/\(ObjectStore.bucket)/\(key)"
         let keys = "\(ObjectStore.accessKeyID):\(ObjectStore.secretAccessKey)"
-        for _ in 0..<100 {
+        // It may respond 500 for a moment after its start.
+        let isStored = try await eventually {
             let curl = try ChildProcess(
                 "curl",
                 [
@@ -18,11 +19,9 @@ struct BucketOriginTests {
                     "-H", "x-amz-content-sha256: UNSIGNED-PAYLOAD", "-H", "Content-Type: image/jpeg", "--data-binary",
                     "@\(file)", url,
                 ], environment: ProcessInfo.processInfo.environment)
-            // It may respond 500 for a moment after its start.
-            if await curl.end() == .exited(0) { return }
-            try await Task.sleep(for: .milliseconds(200))
+            return await curl.end() == .exited(0)
         }
-        throw TestSetupFailure("the object cannot be stored: \(key)")
+        guard isStored else { throw TestSetupFailure("the object cannot be stored: \(key)") }
     }
 
     @Test func `objects are served to those who have no keys, and nothing else of the bucket`() async throws {

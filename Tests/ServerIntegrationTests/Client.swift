@@ -74,6 +74,9 @@ final class Client {
         }
     }
 
+    /// True if the server has read all that was sent.
+    var isRead: Bool { LocalPeer(of: descriptor).hasReadAll }
+
     /// Ends the client's side.
     func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
 

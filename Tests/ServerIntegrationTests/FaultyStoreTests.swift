@@ -86,9 +86,12 @@ import Testing
         }
     }
 
-    private func server(_ origin: ScriptedOrigin, _ store: ScriptedOrigin) async throws -> ServerProcess {
+    private func server(
+        _ origin: ScriptedOrigin, _ store: ScriptedOrigin, waiting time: String
+    ) async throws -> ServerProcess {
         try await ServerProcess(
-            origin: origin.url(""), "--remote", "s3://bucket/x",
+            origin: origin.url(""), "--remote", "s3://bucket/x", "--remote-timeout", time, "--remote-connect-timeout",
+            time,
             environment: [
                 "AWS_ENDPOINT_URL_S3": store.url("").replacing(#//$/#, with: ""), "AWS_ACCESS_KEY_ID": "anna",
                 "AWS_SECRET_ACCESS_KEY": "secret",
@@ -103,19 +106,16 @@ import Testing
         [UInt8]]
     {
         var expected: [String: [UInt8]] = [:]
-        // On a busy computer an upload, or its connection, may take longer than it is given.
-        for _ in 0..<10 where store.count < Self.reserve {
-            let service = try await self.server(origin, server)
-            let client = try Client(service.port)
-            for path in Self.paths {
-                let answer = try #require(client.get(path))
-                #expect(answer.status == 200, "\(answer.text)")
-                expected[path] = answer.body
-            }
-            for number in 0..<Self.reserve { #expect(client.get("/r-\(number)")?.status == 200) }
-            await service.stop()
+        let service = try await self.server(origin, server, waiting: "2min")
+        let client = try Client(service.port)
+        for path in Self.paths {
+            let answer = try #require(client.get(path))
+            #expect(answer.status == 200, "\(answer.text)")
+            expected[path] = answer.body
         }
-        #expect(store.count >= Self.reserve)
+        for number in 0..<Self.reserve { #expect(client.get("/r-\(number)")?.status == 200) }
+        #expect(await eventually { store.count >= Self.reserve })
+        await service.stop()
         return expected
     }
 
@@ -126,7 +126,8 @@ import Testing
         let server = try ScriptedOrigin(sendBuffer: nil) { store.steps(for: $0) }
         let expected = try await fill(origin, store, server)
         store.set(fault)
-        let service = try await self.server(origin, server)
+        // On a busy computer a response may take long; this fault is that it does.
+        let service = try await self.server(origin, server, waiting: fault == .slow ? "1s" : "5s")
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (path, body) in expected {
                 group.addTask {
@@ -143,7 +144,7 @@ import Testing
             let answer = try #require(try Client(service.port).get(path))
             #expect(answer.status == 200 && answer.body == NumberedPictures.picture(path))
             if answer["Cache-Status"]?.contains("REMOTE") == true { return }
-            try await Task.sleep(for: .milliseconds(250))
+            try await Task.sleep(for: .milliseconds(number < Self.reserve / 2 ? 250 : 1000))
         }
         Issue.record("the store is not used again: \(service.process.errorOutput)")
     }

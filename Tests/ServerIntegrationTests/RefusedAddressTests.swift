@@ -89,7 +89,7 @@ import Testing
         let process = try? ChildProcess(
             "unshare", ["-m", "true"], environment: ProcessInfo.processInfo.environment)
         guard let process else { return false }
-        for _ in 0..<500 where process.ending == nil { usleep(10_000) }
+        block { process.ending != nil }
         return process.ending == .exited(0)
     }()
 

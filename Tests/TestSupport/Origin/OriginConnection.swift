@@ -126,11 +126,7 @@ struct OriginConnection {
                 if limit != nil {
                     limit?.wait(after: sent)
                     // A client that is behind reads first: what lies in its buffers when it is killed, it never had.
-                    var patience = 100
-                    while patience > 0, !state.isStopped, socket.unreadByPeer > 32768 {
-                        patience -= 1
-                        usleep(5000)
-                    }
+                    while !state.isStopped, socket.unreadByPeer > 32768, !socket.peerHasGone(within: 5) {}
                 }
             }
             return true

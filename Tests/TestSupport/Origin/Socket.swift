@@ -103,20 +103,23 @@ struct Socket: Sendable {
 
     /// Bytes that lie in the peer's receive buffer because it has not read them; the peer is a process on this machine.
     var unreadByPeer: Int {
-        func port(_ name: (Int32, UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>?) -> Int32) -> String
+        func hex(_ number: some FixedWidthInteger) -> String {
+            let digits = String(number, radix: 16, uppercase: true)
+            return String(repeating: "0", count: number.bitWidth / 4 - digits.count) + digits
+        }
+        func end(_ name: (Int32, UnsafeMutablePointer<sockaddr>?, UnsafeMutablePointer<socklen_t>?) -> Int32) -> String
         {
             var address = sockaddr_in()
             var length = socklen_t(MemoryLayout<sockaddr_in>.size)
             _ = withUnsafeMutablePointer(to: &address) {
                 $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { name(descriptor, $0, &length) }
             }
-            let digits = String(UInt16(bigEndian: address.sin_port), radix: 16, uppercase: true)
-            return String(repeating: "0", count: 4 - digits.count) + digits
+            return hex(address.sin_addr.s_addr) + ":" + hex(UInt16(bigEndian: address.sin_port))
         }
         guard let table = fopen("/proc/net/tcp", "re") else { return 0 }
         defer { fclose(table) }
         // "sl: local_address rem_address st tx_queue:rx_queue …", each in a fixed width
-        let ends = ":\(port(getpeername)) 0100007F:\(port(getsockname)) "
+        let ends = "\(end(getpeername)) \(end(getsockname)) "
         var line = [CChar](repeating: 0, count: 512)
         while fgets(&line, Int32(line.count), table) != nil {
             guard strstr(line, ends) != nil else { continue }
@@ -149,4 +152,14 @@ struct Socket: Sendable {
         }
         close(descriptor)
     }
+}
+
+/// The other end of a connected socket, on this machine.
+public struct LocalPeer {
+    private let socket: Socket
+
+    public init(of descriptor: Int32) { socket = Socket(descriptor: descriptor) }
+
+    /// True if it has read all that was sent to it.
+    public var hasReadAll: Bool { socket.unacknowledged == 0 && socket.unreadByPeer == 0 }
 }

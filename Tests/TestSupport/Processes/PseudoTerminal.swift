@@ -45,4 +45,15 @@ public final class PseudoTerminal: Sendable {
 
     /// Everything written to it so far, escape sequences included.
     public var text: String { String(decoding: collected.withLock { $0 }, as: UTF8.self) }
+
+    /// Everything that processes which have ended wrote to it: another thread reads it, a moment later.
+    public func wholeText() async -> String {
+        // A terminal keeps the order: what came before this byte has been read when this byte has.
+        var mark: UInt8 = 0
+        guard write(slave, &mark, 1) == 1, await eventually({ collected.withLock { $0.last == mark } }) else {
+            return text
+        }
+        collected.withLock { _ = $0.popLast() }
+        return text
+    }
 }

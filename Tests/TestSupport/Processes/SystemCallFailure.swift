@@ -23,14 +23,14 @@ public struct SystemCallFailure: Error, CustomStringConvertible {
         }
     }
 
-    /// Makes a call again for as long as it says EBUSY, for some seconds: what another process holds while it starts or
-    /// ends is free in a moment.
+    /// Makes a call again for as long as it says EBUSY: what another process holds while it starts or ends is free in a
+    /// moment.
     static func whileBusy(_ call: () -> Int32) -> Bool {
-        for _ in 0..<500 {
-            if call() == 0 { return true }
-            guard errno == EBUSY else { return false }
-            usleep(10_000)
+        var result: Int32 = -1
+        block {
+            result = call()
+            return result == 0 || errno != EBUSY
         }
-        return false
+        return result == 0
     }
 }
