@@ -3,7 +3,7 @@ import Testing
 @testable import imgcache
 
 /// The queue that the workers of a run take from.
-@Suite(.timeLimit(.minutes(20))) struct WorkQueueTests {
+@Suite(.timeLimit(.minutes(5))) struct WorkQueueTests {
     @Test func `elements come in order, also to those who wait for them`() async {
         let queue = WorkQueue<Int>(isComplete: false)
         await withTaskGroup(of: [Int].self) { group in

@@ -1,7 +1,7 @@
 import ConcurrencyPrimitives
 import Testing
 
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(5)))
 struct PromiseTests {
     @Test func `the first value goes to everybody who waits, and who will`() async {
         let promise = Promise<Int>()

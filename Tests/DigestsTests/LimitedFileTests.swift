@@ -23,7 +23,7 @@ struct LimitedFileTests {
         #expect(try failure("/dev/zero", limit: 1 << 20, isRegular: false) == "is larger than 1 MiB")
     }
 
-    @Test(.timeLimit(.minutes(20))) func `is no pipe without a writer, no device and no folder`() throws {
+    @Test(.timeLimit(.minutes(5))) func `is no pipe without a writer, no device and no folder`() throws {
         let path = NSTemporaryDirectory() + "imgcache-fifo-\(UUID())"
         #expect(mkfifo(path, 0o600) == 0)
         defer { unlink(path) }

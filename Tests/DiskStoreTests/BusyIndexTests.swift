@@ -8,7 +8,7 @@ import Testing
 @testable import DiskStore
 
 /// Another process is stopped while it changes the index, or while it creates one.
-@Suite(.timeLimit(.minutes(10))) struct BusyIndexTests {
+@Suite(.timeLimit) struct BusyIndexTests {
     private static let forever = Duration.seconds(1 << 20)
     private let test: StoreUnderTest
 

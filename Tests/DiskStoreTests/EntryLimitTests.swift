@@ -6,7 +6,7 @@ import Testing
 @testable import DiskStore
 
 /// The limits on entries: age, size and number, and what goes first.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit)
 struct EntryLimitTests {
     private struct Limited {
         let directory: TestDirectory

@@ -6,7 +6,7 @@ import Testing
 @testable import DiskStore
 
 /// Something else is in the place of one of the store's files: it is never waited for, and healed where that is possible.
-@Suite(.timeLimit(.minutes(10))) struct ForeignFileTests {
+@Suite(.timeLimit) struct ForeignFileTests {
     enum Place: String, CaseIterable {
         case tag, index, log, sharedMemory, locks, generations, body, data, record, bodies, bodyFolder, partials
 

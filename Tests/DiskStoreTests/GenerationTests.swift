@@ -5,7 +5,7 @@ import Testing
 @testable import DiskStore
 
 /// Invalidations hold in every process on the directory.
-@Suite(.timeLimit(.minutes(30))) struct GenerationTests {
+@Suite(.timeLimit) struct GenerationTests {
     private let test: StoreUnderTest
     private let other: DiskStore
     private let url = "http://test/k"

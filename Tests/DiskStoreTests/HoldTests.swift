@@ -6,7 +6,7 @@ import Testing
 @testable import DiskStore
 
 /// Delivered entries are kept until the run ends.
-@Suite(.timeLimit(.minutes(30))) struct HoldTests {
+@Suite(.timeLimit) struct HoldTests {
     private static let capacity: Int64 = 8 << 20
 
     /// A store on the test's directory that holds what it hands out, as another process's run would.

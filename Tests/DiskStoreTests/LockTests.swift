@@ -5,7 +5,7 @@ import Testing
 
 @testable import DiskStore
 
-@Suite(.timeLimit(.minutes(30))) struct LockTests {
+@Suite(.timeLimit) struct LockTests {
     @Test func `one holder a key, within one store and between two; other keys are free`() throws {
         let test = try StoreUnderTest()
         let other = try test.again()

@@ -37,7 +37,7 @@ private struct DroppingMigrator: EntryMigrating {
     }
 }
 
-@Suite("An index of version 1", .timeLimit(.minutes(30))) struct MigrationTests {
+@Suite("An index of version 1", .timeLimit) struct MigrationTests {
     private let test: StoreUnderTest
 
     /// A store as version 1 left it: with secrets in rows, in the remains of deleted rows, in the log and in a partial.

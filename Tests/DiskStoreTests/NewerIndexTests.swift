@@ -5,7 +5,7 @@ import Testing
 @testable import DiskStore
 
 /// A directory that a newer version has used.
-@Suite(.timeLimit(.minutes(10))) struct NewerIndexTests {
+@Suite(.timeLimit) struct NewerIndexTests {
     private let test: StoreUnderTest
 
     init() throws {

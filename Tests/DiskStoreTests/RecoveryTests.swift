@@ -7,7 +7,7 @@ import Testing
 
 private let block = Int(BlockMap.blockSize)
 
-@Suite(.timeLimit(.minutes(30))) struct RecoveryTests {
+@Suite(.timeLimit) struct RecoveryTests {
     /// A closed store with an entry and a partial.
     private func closedStore() throws -> StoreUnderTest {
         let test = try StoreUnderTest(capacity: 8 << 20)

@@ -6,7 +6,7 @@ import Testing
 @testable import DiskStore
 
 /// Commits that are ready at the same time share a transaction.
-@Suite(.timeLimit(.minutes(30))) struct SharedCommitTests {
+@Suite(.timeLimit) struct SharedCommitTests {
     private static let capacity: Int64 = 16 << 20
     private let test: StoreUnderTest
     private var store: DiskStore { test.store }

@@ -8,7 +8,7 @@ import Testing
 
 private let block = Int(BlockMap.blockSize)
 
-@Suite(.timeLimit(.minutes(30))) struct SweepTests {
+@Suite(.timeLimit) struct SweepTests {
     @Test
     func `files that nothing knows of are deleted; entries, partials and what others put there stay`() async throws {
         let test = try StoreUnderTest()
@@ -186,7 +186,7 @@ private let block = Int(BlockMap.blockSize)
 }
 
 /// Leftovers of kills in the folder of partials are removed by the next process that writes.
-@Suite(.timeLimit(.minutes(30))) struct LeftoverTests {
+@Suite(.timeLimit) struct LeftoverTests {
     @Test(arguments: ["store", "remove"])
     func `the next process that writes deletes what nobody knows among the partials`(how: String) throws {
         let test = try StoreUnderTest()

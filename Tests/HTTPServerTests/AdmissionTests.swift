@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite(.timeLimit(.minutes(30))) struct AdmissionTests {
+@Suite(.timeLimit) struct AdmissionTests {
     private func limits(
         _ running: Int, perClient: Int = 100, waiting: Int = 100, waitingPerClient: Int = 100
     ) -> Admission.Limits {

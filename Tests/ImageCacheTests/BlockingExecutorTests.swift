@@ -1,9 +1,10 @@
 import ConcurrencyPrimitives
+import TestSupport
 import Testing
 
 @testable import ImageCache
 
-@Suite(.timeLimit(.minutes(20))) struct BlockingExecutorTests {
+@Suite(.timeLimit) struct BlockingExecutorTests {
     /// Whoever resumes a task enqueues it, and the thread that takes it races with him to its end: memory that is used after it
     /// is freed shows under AddressSanitizer, or as a crash.
     @Test func `an executor may go with its last task, even while that is still being enqueued`() async {

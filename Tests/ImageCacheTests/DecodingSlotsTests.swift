@@ -6,7 +6,7 @@ import Transfer
 
 @testable import ImageCache
 
-@Suite(.timeLimit(.minutes(30))) struct DecodingSlotsTests {
+@Suite(.timeLimit) struct DecodingSlotsTests {
     private let executor = BlockingExecutor(width: 4)
 
     private func original(_ name: String) -> ResourceKey { ResourceKey(url: name, owner: nil) }

@@ -1,10 +1,11 @@
 import ConcurrencyPrimitives
 import ImageCacheTesting
+import TestSupport
 import Testing
 
 @testable import ImageCache
 
-@Suite(.timeLimit(.minutes(20))) struct SharedTaskPoolTests {
+@Suite(.timeLimit) struct SharedTaskPoolTests {
     private typealias Pool = SharedTaskPool<String, Int, String>
 
     private let pool = Pool()

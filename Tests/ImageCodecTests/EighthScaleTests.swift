@@ -72,7 +72,7 @@ import Testing
         return ImageEncoder(.jpeg(options))
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit)
     func `every file of the collection has libjpeg's pixels, or is left to libjpeg`() throws {
         var same = 0
         for file in Corpus.shared.files("good", ["jpeg"]) + Corpus.shared.files("hostile", []) {
@@ -84,7 +84,7 @@ import Testing
         #expect(same > 50)
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit)
     func `what the encoder writes is decoded, in all sizes, qualities and samplings`() throws {
         var generator = SeededGenerator(for: "pictures at an eighth")
         for _ in 0..<60 {
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit)
     func `a file of many windows is decoded, and a file cut anywhere or with other bytes never has other pixels`()
         throws
     {

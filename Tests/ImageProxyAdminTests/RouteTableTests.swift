@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImageProxyAdmin
 
-@Suite(.timeLimit(.minutes(30))) struct RouteTableTests {
+@Suite(.timeLimit(.minutes(5))) struct RouteTableTests {
     private func request(_ method: HTTPRequest.Method, _ target: String) -> AdminRequest {
         let client = ClientAddress("127.0.0.1")
         let head = RequestHead(method: method, target: .path(target))

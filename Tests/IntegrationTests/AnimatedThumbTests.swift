@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `imgcache thumb` on animations.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct AnimatedThumbTests {
+@Suite(.fewAtATime) struct AnimatedThumbTests {
     private let work: TestWorkspace
     private static let gif = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../TestAssets/gif/Pillow__dispose_prev.gif").standardized.path

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Looking through a cache and purging, as a service's administrator does.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct BrowsingTests {
+@Suite(.fewAtATime) struct BrowsingTests {
     private let directory: TestDirectory
     private let cache: DownloadCache
     private let origin: ScriptedOrigin

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Which folders the command takes for its cache, and which it leaves alone.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct CacheDirectoryTests {
+@Suite(.fewAtATime) struct CacheDirectoryTests {
     private let work: TestWorkspace
 
     init() throws {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// RFC 9111 and the application's own rules through the whole library, with a clock that the test turns.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct CachingTests {
+@Suite(.fewAtATime) struct CachingTests {
     private let directory: TestDirectory
     private let clock = Locked(Date())
     private let cache: DownloadCache

@@ -7,9 +7,11 @@ import Testing
 ///
 /// The store's whole life (`Tests/CrashPoints`: download, resume, commit, replace, evict, purge, sweep, clear) runs once for
 /// each of its system calls. Here a sample of them, another one each time; `IMGCACHE_SOAK=1` takes all.
-@Suite(.fewAtATime, .enabled(if: CrashPoints.unavailableReason == nil, "\(CrashPoints.unavailableReason ?? "")"))
+@Suite(
+    .fewAtATime(limit: .seconds(300)),
+    .enabled(if: CrashPoints.unavailableReason == nil, "\(CrashPoints.unavailableReason ?? "")"))
 struct CrashPointTests {
-    @Test(.timeLimit(.minutes(240)), arguments: CrashPoints.Mode.allCases)
+    @Test(arguments: CrashPoints.Mode.allCases)
     func `what must hold does, wherever the store is interrupted`(mode: CrashPoints.Mode) async throws {
         let directory = try TestDirectory(in: CrashPoints.fastFolder)
         var generator = SeededGenerator(for: "CrashPoint, \(mode)")
@@ -25,7 +27,7 @@ struct CrashPointTests {
         #expect(outcome.ending == .exited(0), "\(outcome)")
     }
 
-    @Test(.timeLimit(.minutes(240)))
+    @Test
     func `the command is killed at a system call, and the next run completes the file`() async throws {
         let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in

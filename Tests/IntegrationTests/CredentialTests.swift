@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Credentials go to the origin they were given for, and nowhere else.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct CredentialTests {
+@Suite(.fewAtATime) struct CredentialTests {
     private let work: TestWorkspace
     private let representation = Representation(seed: 31, size: 3000)
 

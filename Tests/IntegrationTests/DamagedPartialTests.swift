@@ -5,7 +5,7 @@ import Testing
 
 /// A block of a partial counts only if it matches its checksum: whatever happened to the file, only the bad blocks are
 /// fetched again.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct DamagedPartialTests {
+@Suite(.fewAtATime) struct DamagedPartialTests {
     private static let representation = Representation(seed: 61, size: 3_000_000)
     private static let cut: Int64 = 2_000_000
     /// The whole blocks before the cut; the one that was cut is kept too, unless something is wrong with the partial.

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Sets of files at the shell: lists in all their forms, trees, checksums, mirrors, failures and kills.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct DataSetTests {
+@Suite(.fewAtATime(limit: .seconds(120))) struct DataSetTests {
     private let work: TestWorkspace
     private let origin: ScriptedOrigin
     /// While open, every fourth response is 503 and others are cut.
@@ -137,7 +137,7 @@ import Testing
         #expect(document.errorOutput.contains("is longer than 64 MiB"), "\(document)")
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a list in a file is read up to a limit`() async throws {
+    @Test func `a list in a file is read up to a limit`() async throws {
         let outcome = try await work.fetch("-i", "/dev/zero")
         #expect(outcome.ending == .exited(2), "\(outcome)")
         #expect(outcome.errorOutput.contains("/dev/zero: is larger than 256 MiB"), "\(outcome)")

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The library with decoders in worker processes of the command.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct DecoderIsolationTests {
+@Suite(.fewAtATime(limit: .seconds(180))) struct DecoderIsolationTests {
     private let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }

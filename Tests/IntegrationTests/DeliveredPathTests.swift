@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// No path is printed that is not there when the command ends; and the store keeps to the capacity that it was given once.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct DeliveredPathTests {
+@Suite(.fewAtATime(limit: .seconds(180))) struct DeliveredPathTests {
     private let work: TestWorkspace
     private let origin: ScriptedOrigin
     private let gate = Gate()
@@ -26,7 +26,7 @@ import Testing
 
     private func isThere(_ path: Substring) -> Bool { FileManager.default.fileExists(atPath: String(path)) }
 
-    @Test(.timeLimit(.minutes(30)), arguments: [20_000, 400_000])
+    @Test(arguments: [20_000, 400_000])
     func `more than the store can hold: 6, one sentence, and each path that is printed is there`(size: Int) async throws
     {
         let count = 12_000_000 / size
@@ -125,7 +125,7 @@ import Testing
         #expect(wrong.ending == .exited(2) && wrong.errorOutput.contains("IMGCACHE_CAPACITY"), "\(wrong)")
     }
 
-    @Test(.timeLimit(.minutes(30)))
+    @Test
     func `a directory that is deleted beside running fetches is never refused afterwards`() async throws {
         for round in 0..<2 {
             let list = try list((0..<60).map { "/20000/\(round)-\($0)" } + ["/600000/\(round)"])

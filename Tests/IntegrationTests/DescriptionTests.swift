@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The properties and placeholders of images, by the library and by `imgcache info FILE`.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct DescriptionTests {
+@Suite(.fewAtATime) struct DescriptionTests {
     private let directory: TestDirectory
     private let picture: DecodedImage
     private let bytes: [UInt8]

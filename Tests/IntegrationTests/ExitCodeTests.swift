@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The exit codes that README and `imgcache fetch --help` promise.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ExitCodeTests {
+@Suite(.fewAtATime) struct ExitCodeTests {
     private let work: TestWorkspace
     private let origin: ScriptedOrigin
 

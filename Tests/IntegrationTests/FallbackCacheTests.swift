@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// With `-o` and `-d`, what the store has no room for is downloaded beside it.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct FallbackCacheTests {
+@Suite(.fewAtATime(limit: .seconds(120))) struct FallbackCacheTests {
     private let work: TestWorkspace
     private let large = Representation(seed: 61, size: 6_000_000)
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The options of `imgcache fetch` that shape the request and the answer.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct FetchOptionTests {
+@Suite(.fewAtATime) struct FetchOptionTests {
     private let work: TestWorkspace
     private let representation = Representation(
         seed: 21, size: 5000, lastModified: Date(timeIntervalSince1970: 1_700_000_000))

@@ -4,7 +4,7 @@ import Testing
 
 /// `imgcache fleet` on a real object store.
 @Suite(
-    .fewAtATime, .timeLimit(.minutes(60)),
+    .fewAtATime(limit: .seconds(180)),
     .enabled(if: ObjectStore.unavailableReason == nil, "\(ObjectStore.unavailableReason ?? "")"))
 struct FleetCommandTests {
     private let place = "s3://\(ObjectStore.bucket)/a b/ci"

@@ -10,7 +10,7 @@ import Testing
 
 /// Machines, which are caches with directories of their own, on one bucket of a real object store.
 @Suite(
-    .serialized, .fewAtATime, .timeLimit(.minutes(60)),
+    .serialized, .fewAtATime(limit: .seconds(180)),
     .enabled(if: ObjectStore.unavailableReason == nil, "\(ObjectStore.unavailableReason ?? "")"))
 struct FleetTests {
     private static let size: Int64 = 200_000

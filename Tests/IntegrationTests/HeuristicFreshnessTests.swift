@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Responses without explicit freshness: `imgcache fetch` validates them.
-@Suite(.timeLimit(.minutes(20))) struct HeuristicFreshnessTests {
+@Suite(.timeLimit) struct HeuristicFreshnessTests {
     private func origin(cacheControl: String? = nil) throws -> ScriptedOrigin {
         try ScriptedOrigin(
             serving: Representation(

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Limits of what one origin is asked for at once, and within a second.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct HostLimitTests {
+@Suite(.fewAtATime) struct HostLimitTests {
     private let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }

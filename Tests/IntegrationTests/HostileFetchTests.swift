@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A hostile or broken origin gets a clear error out of the command: no crash, no hang, no unbounded memory or disk.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct HostileFetchTests {
+@Suite(.fewAtATime(limit: .seconds(240))) struct HostileFetchTests {
     private let work: TestWorkspace
 
     init() throws {

@@ -8,7 +8,7 @@ import Testing
 /// `IMGCACHE_IMAGES` names.
 @Suite(
     .enabled(if: MemoryCgroup.unavailableReason == nil, "\(MemoryCgroup.unavailableReason ?? "")"),
-    .disabled(if: isSanitized(), "a sanitizer needs memory of its own"), .fewAtATime, .timeLimit(.minutes(60)))
+    .disabled(if: isSanitized(), "a sanitizer needs memory of its own"), .fewAtATime(limit: .seconds(180)))
 struct HostileImageTests {
     private static let folder: String = {
         let own = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../TestAssets")

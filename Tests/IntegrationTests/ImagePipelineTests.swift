@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Images and thumbnails through the whole library: sharing, keeping, and deriving again.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ImagePipelineTests {
+@Suite(.fewAtATime) struct ImagePipelineTests {
     private let directory: TestDirectory
     private let clock = Locked(Date())
     private let picture = Locked(Picture(seed: 1))

@@ -5,7 +5,7 @@ import Testing
 import Units
 
 /// Ctrl-C and SIGTERM: received bytes are kept, one line reports it, and the next run continues.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct InterruptTests {
+@Suite(.fewAtATime) struct InterruptTests {
     private let work: TestWorkspace
     private let representation = Representation(seed: 41, size: 3_000_000)
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The frames of animated images, from worker processes of the command.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct IsolatedAnimationTests {
+@Suite(.fewAtATime(limit: .seconds(180))) struct IsolatedAnimationTests {
     private let directory: TestDirectory
     private let helper: DecoderHelper
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Previews of images that are arriving, from worker processes of the command.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct IsolatedPreviewTests {
+@Suite(.fewAtATime) struct IsolatedPreviewTests {
     private let directory: TestDirectory
     private let helper: DecoderHelper
 

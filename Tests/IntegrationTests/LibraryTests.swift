@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The library against a real origin and a real directory.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct LibraryTests {
+@Suite(.fewAtATime) struct LibraryTests {
     private let directory: TestDirectory
     private let cache: DownloadCache
     private let representation = Representation(seed: 111, size: 2_000_000)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// One body from two mirrors at once, each of which caps the rate of a connection.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct MirroredSegmentTests {
+@Suite(.fewAtATime(limit: .seconds(300))) struct MirroredSegmentTests {
     private static let size: Int64 = 32 << 20
     private static let first = Representation(seed: 91, size: size, etag: "\"first\"")
     private static let second = Representation(seed: 91, size: size, etag: "\"second\"")

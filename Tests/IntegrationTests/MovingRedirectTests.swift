@@ -6,7 +6,7 @@ import Testing
 
 /// A redirect that moves from one release to the next, at an origin whose ETags are made of time and size, as nginx's: two files
 /// of equal size and time have one. Only the final URL tells them apart.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct MovingRedirectTests {
+@Suite(.fewAtATime) struct MovingRedirectTests {
     private static let size: Int64 = 3_000_000
     private static let cut: Int64 = 1_500_000
     private static let date = Date(timeIntervalSince1970: 1_700_000_000)

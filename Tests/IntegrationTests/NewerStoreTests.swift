@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The store of a newer version is refused, not emptied; and the capacity is an option of commands that change the store.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct NewerStoreTests {
+@Suite(.fewAtATime) struct NewerStoreTests {
     private let work: TestWorkspace
     private let origin: ScriptedOrigin
 

@@ -5,7 +5,7 @@ import Testing
 
 /// Downloads killed and resumed with a real server.
 @Suite(
-    .fewAtATime, .timeLimit(.minutes(60)),
+    .fewAtATime,
     .enabled(if: Nginx.unavailableReason == nil, "\(Nginx.unavailableReason ?? "")"))
 struct NginxTests {
     private let work: TestWorkspace

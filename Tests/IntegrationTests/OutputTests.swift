@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The destinations of a fetched file: `-o FILE`, `-o -`, `-d DIR`, `-O`.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct OutputTests {
+@Suite(.fewAtATime) struct OutputTests {
     private let work: TestWorkspace
     private let content = Content(seed: 11, size: 700_000)
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Files that are in the way of a download, and disks without room for it: known before the body is transferred.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct OutputUpdateTests {
+@Suite(.fewAtATime) struct OutputUpdateTests {
     private static let old = Representation(seed: 31, size: 300_000)
     private static let new = Representation(seed: 32, size: 400_000)
     /// Of the old one's length.

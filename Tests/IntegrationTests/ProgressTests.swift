@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The progress bar: on a terminal only, and never in the way of the output.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ProgressTests {
+@Suite(.fewAtATime) struct ProgressTests {
     private let work: TestWorkspace
     private let representation = Representation(seed: 101, size: 3_000_000)
 

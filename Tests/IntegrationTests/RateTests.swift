@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `--limit-rate` holds whatever the origin's speed.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct RateTests {
+@Suite(.fewAtATime) struct RateTests {
     private let work: TestWorkspace
 
     init() throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `imgcache fetch --remote`: machines are cache directories, the store is a scripted server.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct RemoteStoreCommandTests {
+@Suite(.fewAtATime) struct RemoteStoreCommandTests {
     /// A store with the S3 API as far as the command needs it, on real sockets.
     private final class Store: Sendable {
         enum Fault: CaseIterable, Sendable {

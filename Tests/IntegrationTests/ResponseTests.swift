@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Ranges, conditions and HEAD, answered from what is stored, as a proxy and a client with a cache of its own ask for them.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct AnswerTests {
+@Suite(.fewAtATime) struct AnswerTests {
     private let directory: TestDirectory
     private let clock = Locked(Date())
     private let cache: DownloadCache

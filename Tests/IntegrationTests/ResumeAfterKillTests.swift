@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The real command, killed at any moment, and run again until it is done.
-@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(60))) struct ResumeAfterKillTests {
+@Suite(.serialized, .fewAtATime(limit: .seconds(300))) struct ResumeAfterKillTests {
     private static let capacity: Int64 = 48 << 20
     /// The greatest number of bytes in transit when the command dies: in the sockets' buffers and in libcurl's.
     private static let inFlight: Int64 = 64 << 10

@@ -4,7 +4,7 @@ import Testing
 
 /// Every answer that an origin may give to a download that continues an earlier one: the bytes are right in all cases,
 /// and fetched again only where they must be.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ResumeBranchTests {
+@Suite(.fewAtATime) struct ResumeBranchTests {
     static let size: Int64 = 3_000_000
     /// The position at which the first response is cut, in the middle of a block: a process that detects the cut keeps
     /// that block too.

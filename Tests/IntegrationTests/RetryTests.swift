@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Which failures are tried again, how often, and not before which time.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct RetryTests {
+@Suite(.fewAtATime) struct RetryTests {
     private let work: TestWorkspace
     private let representation = Representation(seed: 71, size: 5000)
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The output of `fetch` and `thumb` for several URLs.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct RunOutputTests {
+@Suite(.fewAtATime) struct RunOutputTests {
     private let work: TestWorkspace
     private let origin: ScriptedOrigin
     private let gate = Gate()

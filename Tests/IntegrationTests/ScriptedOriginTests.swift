@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The origin that all other tests trust, held against curl: an independent client.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ScriptedOriginTests {
+@Suite(.fewAtATime) struct ScriptedOriginTests {
     private let directory: TestDirectory
 
     init() throws {

@@ -4,7 +4,7 @@ import ImageCache
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(20))) struct SecretTests {
+@Suite(.timeLimit) struct SecretTests {
     private static let secrets = ["c3VwZXItc2VjcmV0LXRva2Vu", "c2Vzc2lvbi1vZi1hbGljZQ"]
 
     /// The files below the cache directory that hold one of the secrets.

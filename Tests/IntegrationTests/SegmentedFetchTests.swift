@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// One body over several connections to an origin that caps the rate of each.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct SegmentedFetchTests {
+@Suite(.fewAtATime(limit: .seconds(300))) struct SegmentedFetchTests {
     static let size: Int64 = 14_000_000
     static let rate: Int64 = 2_000_000
     static let content = Representation(seed: 71, size: size)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A thumbnail as a service serves it: from memory, with an entity tag and the remaining lifetime of its original.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ServedThumbnailTests {
+@Suite(.fewAtATime) struct ServedThumbnailTests {
     private let directory: TestDirectory
     private let clock = Locked(Date())
 

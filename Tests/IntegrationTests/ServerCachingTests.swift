@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Freshness, validators and variants of real servers, and their use by the library.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ServerCachingTests {
+@Suite(.fewAtATime) struct ServerCachingTests {
     private let directory: TestDirectory
     private let clock = Locked(Date())
     private let cache: DownloadCache

@@ -4,7 +4,7 @@ import Testing
 
 /// Machines, which are cache directories, that share downloads through a real object store.
 @Suite(
-    .fewAtATime, .timeLimit(.minutes(60)),
+    .fewAtATime(limit: .seconds(180)),
     .enabled(if: ObjectStore.unavailableReason == nil, "\(ObjectStore.unavailableReason ?? "")"))
 struct SharedDownloadTests {
     private let representation = Representation(seed: 72, size: 500_000)

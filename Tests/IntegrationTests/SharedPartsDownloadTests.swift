@@ -6,7 +6,7 @@ import Testing
 
 /// Machines, which are cache directories, that share a large download through a real object store: 160 MiB, or 1 GiB in the long form.
 @Suite(
-    .fewAtATime, .timeLimit(.minutes(60)),
+    .fewAtATime(limit: .seconds(300)),
     .enabled(if: ObjectStore.seaweedUnavailableReason == nil, "\(ObjectStore.seaweedUnavailableReason ?? "")"))
 struct SharedPartsDownloadTests {
     private static let size: Int64 = Soak.isOn ? 1 << 30 : 160 << 20

@@ -6,7 +6,7 @@ import Testing
 import Units
 
 /// Images that are asked for alone and among others: the same bytes, bounded work, and none for who has left.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct SharedRenderingTests {
+@Suite(.fewAtATime) struct SharedRenderingTests {
     private let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }

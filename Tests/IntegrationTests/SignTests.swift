@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `imgcache sign`.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct SignTests {
+@Suite(.fewAtATime) struct SignTests {
     private let work: TestWorkspace
 
     init() throws {

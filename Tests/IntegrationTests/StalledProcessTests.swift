@@ -6,7 +6,7 @@ import Testing
 
 /// Another process on the directory stands still, inside a transaction or anywhere else, or a stranger has the locks: nobody waits for it
 /// longer than the own time-outs.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct StalledProcessTests {
+@Suite(.fewAtATime) struct StalledProcessTests {
     private let work: TestWorkspace
     private let origin: ScriptedOrigin
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The commands that look after the store: ls, info, path, stats, rm, prune, dir, clear, verify; each with `--json`.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct StoreCommandTests {
+@Suite(.fewAtATime) struct StoreCommandTests {
     private let work: TestWorkspace
     private let origin: ScriptedOrigin
 

@@ -7,7 +7,7 @@ import Testing
 /// A disk that is full, a directory that cannot be written, an index that is damaged: exit code 6 or a warning, nothing
 /// corrupt, and it works again afterwards.
 @Suite(
-    .fewAtATime, .timeLimit(.minutes(60)),
+    .fewAtATime(limit: .seconds(300)),
     .enabled(if: Tmpfs.unavailableReason == nil, "\(Tmpfs.unavailableReason ?? "")"))
 struct StoreFailureTests {
     /// Large enough that the store's own reserve (64 MiB of the disk stay free) leaves room for the test's files.
@@ -101,7 +101,7 @@ struct StoreFailureTests {
         try await work.expectNoOrphans()
     }
 
-    @Test(.timeLimit(.minutes(240))) func `a disk that fills up and empties again: 6 or the right file, never another`()
+    @Test func `a disk that fills up and empties again: 6 or the right file, never another`()
         async throws
     {
         var generator = SeededGenerator(for: "StoreFailure, full and empty")

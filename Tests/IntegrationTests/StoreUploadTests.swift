@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Uploads to a shared store that are slow, over real connections: the store is a scripted server.
-@Suite(.fewAtATime, .timeLimit(.minutes(20))) struct StoreUploadTests {
+@Suite(.fewAtATime) struct StoreUploadTests {
     /// A store with the S3 API as far as a cache needs it, which may leave long uploads without a response.
     private final class Store: Sendable {
         private struct State {

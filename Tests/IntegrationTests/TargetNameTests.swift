@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// No file of one run overwrites another.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct TargetNameTests {
+@Suite(.fewAtATime) struct TargetNameTests {
     private let work: TestWorkspace
     private let origin: ScriptedOrigin
 

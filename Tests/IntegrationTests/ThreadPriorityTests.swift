@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A thread inherits the niceness of the one that starts it: work in the background must not start those that fetch.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ThreadPriorityTests {
+@Suite(.fewAtATime) struct ThreadPriorityTests {
     @Test func `no thread of a download is nicer than its process`() async throws {
         let work = try TestWorkspace()
         let gate = Gate()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `imgcache thumb`, `show`, and the output of `info` for images.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ThumbTests {
+@Suite(.fewAtATime) struct ThumbTests {
     private let work: TestWorkspace
     private let jpeg: [UInt8]
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Pipes, FIFOs, devices and links as places to write to, and signals while one of them hangs.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct UnreadOutputTests {
+@Suite(.fewAtATime(limit: .seconds(120))) struct UnreadOutputTests {
     private let work: TestWorkspace
     private let content = Content(seed: 71, size: 3_000_000)
     private let origin: ScriptedOrigin
@@ -28,7 +28,7 @@ import Testing
         case openingTarget, unreadTarget, unreadStandardOutput, unreadStandardError, openingList, unwrittenList, thumb
     }
 
-    @Test(.timeLimit(.minutes(30)), arguments: Hang.allCases, [SIGINT, SIGTERM])
+    @Test(arguments: Hang.allCases, [SIGINT, SIGTERM])
     func `one signal ends it, whatever it hangs on`(hang: Hang, signal: Int32) async throws {
         let fifo = try fifo()
         let url = origin.url("/a")

@@ -5,7 +5,9 @@ import Testing
 
 /// A real server over each version of HTTP, with and without TLS: killed and cut anywhere, the file is right, and what
 /// arrived is not fetched again.
-@Suite(.fewAtATime, .enabled(if: Nginx.unavailableReason == nil, "\(Nginx.unavailableReason ?? "")"))
+@Suite(
+    .fewAtATime(limit: .seconds(120)),
+    .enabled(if: Nginx.unavailableReason == nil, "\(Nginx.unavailableReason ?? "")"))
 struct WireTests {
     private let work: TestWorkspace
     private let content = Content(seed: 83, size: 5_000_000)
@@ -23,7 +25,7 @@ struct WireTests {
         return nginx
     }
 
-    @Test(.timeLimit(.minutes(240)), arguments: Wire.allCases)
+    @Test(arguments: Wire.allCases)
     func `killed at any moment, and run again until it is done`(wire: Wire) async throws {
         var generator = SeededGenerator(for: "WireTests, kills, \(wire)")
         let nginx = try await nginx(over: wire, bytesPerSecond: 20_000_000)
@@ -49,7 +51,7 @@ struct WireTests {
         try await work.expectNoOrphans()
     }
 
-    @Test(.timeLimit(.minutes(240)), arguments: Wire.allCases, [false, true])
+    @Test(arguments: Wire.allCases, [false, true])
     func `cut after any byte, in good order or by a reset, and continued`(wire: Wire, isReset: Bool) async throws {
         var generator = SeededGenerator(for: "WireTests, cuts, \(wire), \(isReset)")
         let nginx = try await nginx(over: wire)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Animated originals of the image endpoint.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct AnimationTests {
+@Suite(.fewAtATime) struct AnimationTests {
     private func origin() throws -> ScriptedOrigin {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../TestAssets/gif/Pillow__dispose_prev.gif")

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// With `--origin http://host/public` nothing outside of `/public` is requested, in any spelling and any reading.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct BasePathTests {
+@Suite(.fewAtATime) struct BasePathTests {
     private let origin: ScriptedOrigin
 
     init() throws {

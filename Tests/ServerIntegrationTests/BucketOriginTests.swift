@@ -4,7 +4,7 @@ import Testing
 
 /// A bucket of a real object store as an origin.
 @Suite(
-    .fewAtATime, .timeLimit(.minutes(60)),
+    .fewAtATime(limit: .seconds(180)),
     .enabled(if: ObjectStore.unavailableReason == nil, "\(ObjectStore.unavailableReason ?? "")"))
 struct BucketOriginTests {
     private func put(_ file: String, at key: String, _ store: ObjectStore) async throws {

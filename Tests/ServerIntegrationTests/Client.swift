@@ -14,8 +14,8 @@ final class Client {
     ///   - receiveBuffer: bytes that the kernel holds of what is not read yet; `nil`: as many as it likes.
     init(_ port: UInt16, from source: String? = nil, receiveBuffer: Int32? = nil) throws {
         descriptor = try Self.connected(to: port, from: source, receiveBuffer: receiveBuffer)
-        // A server that does not answer fails the test instead of holding it up for ever.
-        var limit = timeval(tv_sec: Int(patience), tv_usec: 0)
+        // A server that does not answer fails the test instead of holding it up for ever (see `fill`).
+        var limit = timeval(tv_sec: 1, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
@@ -172,7 +172,11 @@ final class Client {
 
     private func fill() -> Bool {
         var buffer = [UInt8](repeating: 0, count: 65_536)
-        let count = recv(descriptor, &buffer, buffer.count, 0)
+        let deadline = ContinuousClock.now + .seconds(patience)
+        var count: Int
+        repeat {
+            count = recv(descriptor, &buffer, buffer.count, 0)
+        } while count < 0 && errno == EAGAIN && ContinuousClock.now < deadline && !Task.isCancelled
         guard count > 0 else {
             hasEnded = count == 0 || errno == ECONNRESET
             failure = count == 0 ? 0 : errno

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A service without a descriptor left: for a while, and by its limits.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct DescriptorShortageTests {
+@Suite(.fewAtATime(limit: .seconds(180))) struct DescriptorShortageTests {
     /// Files whose images need every library, with profiles, so that lcms2 is needed too.
     private static let files = [
         "jpeg/Pillow__icc_profile_big.jpg", "png/Pillow__icc_profile.png", "webp/Pillow__hopper.webp",

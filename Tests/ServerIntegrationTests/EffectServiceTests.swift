@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Trimmed, marked and rounded images through real sockets.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct EffectServiceTests {
+@Suite(.fewAtATime) struct EffectServiceTests {
     /// Blue with a white border of 20 pixels; its right half is green.
     private func origin() throws -> ScriptedOrigin {
         let bytes = try ImageEncoder.png().encode(

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A service whose shared store fails or lies: the store is a scripted server.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct FaultyStoreTests {
+@Suite(.fewAtATime(limit: .seconds(180))) struct FaultyStoreTests {
     enum Fault: CaseIterable, Sendable {
         /// Accepts, and never responds.
         case hung

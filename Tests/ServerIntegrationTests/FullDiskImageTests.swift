@@ -8,7 +8,7 @@ import Testing
 
 /// Images of originals that the store has no room for: made in memory, delivered, and not stored.
 @Suite(
-    .fewAtATime, .timeLimit(.minutes(60)),
+    .fewAtATime(limit: .seconds(180)),
     .enabled(if: Tmpfs.unavailableReason == nil, "\(Tmpfs.unavailableReason ?? "")"))
 struct FullDiskImageTests {
     private let disk: Tmpfs

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The service on broken and malicious originals: `TestAssets`' or those of the folder that `IMGCACHE_IMAGES` names.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct HostileImageTests {
+@Suite(.fewAtATime(limit: .seconds(180))) struct HostileImageTests {
     private static let folder: String = {
         let own = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../TestAssets")
         return (ProcessInfo.processInfo.environment["IMGCACHE_IMAGES"] ?? own.standardized.path) + "/hostile"

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The fields of images' responses, and the fields of requests on which they depend, through real sockets.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ImageFieldTests {
+@Suite(.fewAtATime) struct ImageFieldTests {
     private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
 
     private func origin() throws -> ScriptedOrigin {

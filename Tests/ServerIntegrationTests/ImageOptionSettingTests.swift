@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Presets, failures that are remembered, and images in their place, through real sockets.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ImageOptionSettingTests {
+@Suite(.fewAtATime) struct ImageOptionSettingTests {
     private static let picture: [UInt8] = {
         let image = try? DecodedImage(width: 80, height: 60) { memory in
             for index in 0..<(80 * 60) {

@@ -7,7 +7,7 @@ import Testing
 import URLSigning
 
 /// `/image/OPTIONS/PATH` through real sockets.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ImageTests {
+@Suite(.fewAtATime(limit: .seconds(180))) struct ImageTests {
     private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
 
     private func origin(

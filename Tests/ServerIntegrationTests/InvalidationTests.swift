@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Two services on one store, and clients that never stop asking while what they ask for is changed and purged.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct InvalidationTests {
+@Suite(.fewAtATime(limit: .seconds(180))) struct InvalidationTests {
     private static let token = "a token for tests"
     private static let rounds = 55
 

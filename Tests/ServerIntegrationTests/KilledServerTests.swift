@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.serialized, .fewAtATime) struct KilledServerTests {
+@Suite(.serialized, .fewAtATime(limit: .seconds(180))) struct KilledServerTests {
     @Test
     func `killed under load and started on the same store: it serves at once, and nothing is torn`() async throws {
         let origin = try ScriptedOrigin(sendBuffer: nil) { request in

@@ -126,7 +126,7 @@ import Testing
 }
 
 /// A server that stops answers, or closes in order, every connection that a client has got.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct StoppingTests {
+@Suite(.fewAtATime(limit: .seconds(180))) struct StoppingTests {
     @Test func `no connection is reset when the server stops while clients connect`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 5, size: 3000))
         for _ in 0..<3 {

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite(.serialized, .fewAtATime) struct ManyClientsTests {
+@Suite(.serialized, .fewAtATime(limit: .seconds(180))) struct ManyClientsTests {
     @Test
     func
         `500 clients of one cold file of 50 MB: one request to the origin, resumed three times, and 100 MiB of memory`()

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Messages of an origin whose end is a matter of opinion do not reach a client.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct OriginFramingTests {
+@Suite(.fewAtATime) struct OriginFramingTests {
     @Test(arguments: ["gzip, chunked", "foo", "identity"])
     func `a transfer coding that is not known is a 502, not a cut response`(coding: String) async throws {
         let origin = try ScriptedOrigin { _ in

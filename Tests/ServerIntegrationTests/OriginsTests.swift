@@ -5,7 +5,7 @@ import Testing
 import URLSigning
 
 /// A service with several origins, each of which says who it is.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct OriginsTests {
+@Suite(.fewAtATime) struct OriginsTests {
     private let directory: TestDirectory
 
     init() throws { directory = try TestDirectory() }

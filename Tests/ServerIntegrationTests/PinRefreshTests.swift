@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Pins while a service runs.
-@Suite(.timeLimit(.minutes(20))) struct PinRefreshTests {
+@Suite(.timeLimit) struct PinRefreshTests {
     @Test func `the service goes on with a set, and refreshes it by its interval`() async throws {
         let origin = try ScriptedOrigin { request in
             Behaviour(Representation(seed: 1, size: 20_000)).script(for: request)

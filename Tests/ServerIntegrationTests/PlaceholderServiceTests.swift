@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// `format=thumbhash` and the like, and `/image/info/PATH`, through real sockets.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct PlaceholderServiceTests {
+@Suite(.fewAtATime) struct PlaceholderServiceTests {
     /// Lossless, so that what is expected can be computed here.
     private func picture() throws -> DecodedImage {
         try DecodedImage(width: 90, height: 60) { memory in

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Originals that are SVGs, through real sockets.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct SVGTests {
+@Suite(.fewAtATime) struct SVGTests {
     private static let svg = Array(
         "<?xml version=\"1.0\"?><!-- <html> -->\n<svg xmlns=\"http://www.w3.org/2000/svg\"><script>1</script></svg>"
             .utf8)

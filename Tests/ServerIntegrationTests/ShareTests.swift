@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// The shares of clients, which are distinguished by their address: 127.0.0.2 is another client.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ShareTests {
+@Suite(.fewAtATime) struct ShareTests {
     private static let file = Representation(seed: 3, size: 1000)
 
     private static func gated(_ gate: Gate) throws -> ScriptedOrigin {

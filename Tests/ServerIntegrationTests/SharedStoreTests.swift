@@ -5,7 +5,7 @@ import Testing
 
 /// Services that share originals and thumbnails through a real object store.
 @Suite(
-    .fewAtATime, .timeLimit(.minutes(60)),
+    .fewAtATime(limit: .seconds(180)),
     .enabled(if: ObjectStore.unavailableReason == nil, "\(ObjectStore.unavailableReason ?? "")"))
 struct SharedStoreTests {
     private static let picture: [UInt8] = {

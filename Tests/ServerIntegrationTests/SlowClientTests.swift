@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Answers that are larger than what the kernel holds for a client, and clients that take their time.
-@Suite(.fewAtATime) struct SlowClientTests {
+@Suite(.fewAtATime(limit: .seconds(180))) struct SlowClientTests {
     /// A JPEG whose PNG is several megabytes: noise.
     private static let noise: [UInt8] = {
         var generator = SeededGenerator(seed: 12)

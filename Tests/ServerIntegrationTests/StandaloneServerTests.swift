@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// `HTTPServer` with a handler that is neither a cache's nor a proxy's.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct StandaloneServerTests {
+@Suite(.fewAtATime) struct StandaloneServerTests {
     private final class Handler: RequestHandler {
         private struct Failure: Error {}
 

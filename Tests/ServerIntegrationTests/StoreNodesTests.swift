@@ -5,7 +5,7 @@ import Testing
 
 /// Services on an object store of several nodes, behind one address.
 @Suite(
-    .fewAtATime, .timeLimit(.minutes(60)),
+    .fewAtATime(limit: .seconds(300)),
     .enabled(if: ObjectStore.seaweedUnavailableReason == nil, "\(ObjectStore.seaweedUnavailableReason ?? "")"),
     .enabled(if: Nginx.unavailableReason == nil, "\(Nginx.unavailableReason ?? "")"))
 struct StoreNodesTests {

@@ -1,11 +1,29 @@
+import Foundation
 import Glibc
+public import Testing
 
-/// The time that a test waits for what must happen, in seconds: beside all others on a slow machine a minute may be too short.
-public let patience = 600.0
+/// The factor by which programs may be slower than usual: sanitizers (`scripts/test --sanitize`) set `IMGCACHE_TEST_TIME_FACTOR`.
+public let timeFactor = factor("IMGCACHE_TEST_TIME_FACTOR")
+
+/// The factor by which tests may take longer: that of programs, and of the long forms of tests, for which `scripts/soak` sets
+/// `IMGCACHE_TEST_LIMIT_FACTOR`.
+let limitFactor = timeFactor * factor("IMGCACHE_TEST_LIMIT_FACTOR")
+
+private func factor(_ variable: String) -> Int {
+    max(1, ProcessInfo.processInfo.environment[variable].flatMap { Int($0) } ?? 1)
+}
+
+/// The time that a test waits for what must happen, in seconds.
+public let patience = 60.0 * Double(timeFactor)
+
+extension Trait where Self == TimeLimitTrait {
+    /// The limit of tests that wait, and have no turn (``FewAtATime``): five minutes beside all others.
+    public static var timeLimit: TimeLimitTrait { .timeLimit(.minutes(5 * limitFactor)) }
+}
 
 /// Waits until the condition holds, and looks each millisecond.
 ///
-/// - Returns: `false`: it did not hold within so many seconds, or the task was cancelled (by a `.timeLimit`).
+/// - Returns: `false`: it did not hold within so many seconds, or the task was cancelled (by its limit).
 @discardableResult
 public func eventually(
     within seconds: Double = patience, _ condition: () async throws -> Bool

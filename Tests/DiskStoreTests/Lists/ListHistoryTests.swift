@@ -4,7 +4,7 @@ import Testing
 
 @testable import DiskStore
 
-@Suite(.serialized, .timeLimit(.minutes(300))) struct ListHistoryTests {
+@Suite(.serialized, .timeLimit) struct ListHistoryTests {
     /// One history again: the seed that a failure names.
     private static let onlySeed =
         ProcessInfo.processInfo.environment["IMGCACHE_HISTORY_SEED"].flatMap { UInt64($0) }

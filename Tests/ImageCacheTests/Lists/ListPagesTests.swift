@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The order in which a sync asks, delivers and stores: arrays and pages in all their forms.
-@Suite(.timeLimit(.minutes(20))) struct ListPagesTests {
+@Suite(.timeLimit) struct ListPagesTests {
     private struct Server: Sendable {
         var array = "[" + (1...10).map { "\($0)" }.joined(separator: ",") + "]"
         var arrayFields: HTTPFields = [.eTag: "\"1\""]

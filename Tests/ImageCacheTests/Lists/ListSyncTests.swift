@@ -8,7 +8,7 @@ import Testing
 import Transfer
 
 /// `RecordList` over a scripted transport.
-@Suite(.timeLimit(.minutes(20))) struct ListSyncTests {
+@Suite(.timeLimit) struct ListSyncTests {
     private let array = Locked(#"[{"id":3,"modified":30},{"id":2,"modified":20},{"id":1,"modified":10}]"#)
     private let bench: Bench
 

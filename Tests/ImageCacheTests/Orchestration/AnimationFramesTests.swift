@@ -45,7 +45,7 @@ import Testing
         frames.map { $0.image.withUnsafeBytes { Array($0) } }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit)
     func `frames come in order with their times, and count in memory by their pixels`() async throws {
         let bench = try bench(try Self.animation(frames: 5))
         let animation = try await bench.cache.animation(for: Bench.url, resizedTo: .fit(20, 20))
@@ -59,7 +59,7 @@ import Testing
         #expect(memory.bytes == 5 * 20 * 15 * 4 && memory.entries == 5)
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit)
     func `frames in memory are not decoded again, in another iteration or for another caller`() async throws {
         let bench = try bench(try Self.animation(frames: 5))
         let animation = try await bench.cache.animation(for: Bench.url, resizedTo: .fit(20, 20))
@@ -75,7 +75,7 @@ import Testing
         #expect(bench.cache.imageStatistics.decodes == 2)
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit)
     func `frames that do not fit go oldest first, and are decoded again`() async throws {
         let bench = try bench(try Self.animation(frames: 6), memory: 3 * 40 * 30 * 4)
         let animation = try await bench.cache.animation(for: Bench.url)
@@ -87,7 +87,7 @@ import Testing
         #expect(try #require(bench.cache.imageStatistics.memory).bytes <= 3 * 40 * 30 * 4)
     }
 
-    @Test(.timeLimit(.minutes(20)), arguments: [ImageSizing.fit(20, 20), .cover(12, 12, position: .attention)])
+    @Test(.timeLimit, arguments: [ImageSizing.fit(20, 20), .cover(12, 12, position: .attention)])
     func `an iteration that finds the first frames in memory goes on where they end`(_ sizing: ImageSizing) async throws
     {
         let bytes = try Self.animation(frames: 5)
@@ -103,7 +103,7 @@ import Testing
         #expect(bench.cache.imageStatistics.decodes == 2)
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit)
     func `all frames are of one file, also when the origin has another one meanwhile`() async throws {
         let old = ScriptedRepresentation(try Self.animation(frames: 4))
         let new = ScriptedRepresentation(try Self.animation(frames: 4, blue: 99))
@@ -124,7 +124,7 @@ import Testing
         #expect(try await iterator.next() == nil)
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit)
     func `a still image has one frame`() async throws {
         let image = try DecodedImage(width: 8, height: 8) { pixels in
             for index in pixels.indices { pixels[index] = 255 }
@@ -136,7 +136,7 @@ import Testing
         #expect(frames.count == 1 && frames[0].image.width == 4 && frames[0].duration == .zero)
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit)
     func `effects apply to each frame`() async throws {
         let bench = try bench(try Self.animation(frames: 3))
         var request = ImageRequest(Bench.url)
@@ -150,7 +150,7 @@ import Testing
         #expect(reds(try await all(try await bench.cache.animation(for: request))) == [100, 101, 102])
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit)
     func `limits hold for all frames together, before the first one`() async throws {
         let bench = try bench(try Self.animation(frames: 5))
         var request = ImageRequest(Bench.url)
@@ -161,7 +161,7 @@ import Testing
         #expect(bench.cache.imageStatistics.decodes == 0)
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit)
     func `a cancelled task gets no further frame`() async throws {
         let bench = try bench(try Self.animation(frames: 5))
         let animation = try await bench.cache.animation(for: Bench.url)
@@ -179,7 +179,7 @@ import Testing
         #expect(reds(try await all(animation)) == [0, 1, 2, 3, 4])
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit)
     func `a removed file's frames leave the memory`() async throws {
         let bench = try bench(try Self.animation(frames: 3))
         _ = try await all(try await bench.cache.animation(for: Bench.url))

@@ -8,7 +8,7 @@ import Testing
 @testable import ImageCache
 
 /// The ends of calls: errors with their URL, progress, and what those who join another's transfer receive.
-@Suite(.timeLimit(.minutes(20))) struct CallOutcomeTests {
+@Suite(.timeLimit) struct CallOutcomeTests {
     /// A call that asks an origin.
     struct Call: Sendable, CustomTestStringConvertible {
         let testDescription: String

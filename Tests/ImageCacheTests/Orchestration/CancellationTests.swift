@@ -1,10 +1,11 @@
 import Foundation
 import ImageCache
 import ImageCacheTesting
+import TestSupport
 import Testing
 
 /// Cancellation by some of the consumers, and its effect on the others.
-@Suite(.timeLimit(.minutes(20))) struct CancellationTests {
+@Suite(.timeLimit) struct CancellationTests {
     static let consumers = [Bench.Consumer.file, .proxied]
     static let pairs = consumers.flatMap { first in consumers.map { (first, $0) } }
     private let gate = AsyncGate()

@@ -2,10 +2,11 @@ import ConcurrencyPrimitives
 import Foundation
 import ImageCache
 import ImageCacheTesting
+import TestSupport
 import Testing
 
 /// Requests that share one transfer, and those that must not.
-@Suite(.timeLimit(.minutes(20))) struct CoalescingTests {
+@Suite(.timeLimit) struct CoalescingTests {
     static let consumers = [Bench.Consumer.file, .proxied]
     static let pairs = consumers.flatMap { first in consumers.map { (first, $0) } }
     private static let bytes = ScriptedRepresentation.bytes(400_000)

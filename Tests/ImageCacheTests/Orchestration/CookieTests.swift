@@ -2,10 +2,11 @@ import Foundation
 import HTTPTypes
 import ImageCache
 import ImageCacheTesting
+import TestSupport
 import Testing
 
 /// A cookie is for the client whose request received it (RFC 9111 section 7.3).
-@Suite(.timeLimit(.minutes(20))) struct CookieTests {
+@Suite(.timeLimit) struct CookieTests {
     private static let secret = "session=a-secret-"
     private static let bytes = ScriptedRepresentation.bytes(600_000)
     static let pairs = Bench.Consumer.allCases.flatMap { first in Bench.Consumer.allCases.map { (first, $0) } }

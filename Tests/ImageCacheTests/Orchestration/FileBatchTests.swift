@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Several files with one progress.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit)
 struct FileBatchTests {
     private static func requests(_ count: Int) -> [FileRequest] {
         (0..<count).map { number in

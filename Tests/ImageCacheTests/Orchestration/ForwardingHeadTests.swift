@@ -2,10 +2,11 @@ import ConcurrencyPrimitives
 import Foundation
 import ImageCache
 import ImageCacheTesting
+import TestSupport
 import Testing
 
 /// The responses that a proxy sends on.
-@Suite(.timeLimit(.minutes(20))) struct ForwardingHeadTests {
+@Suite(.timeLimit) struct ForwardingHeadTests {
     private let representation = ScriptedRepresentation(ScriptedRepresentation.bytes(1000))
 
     struct Narrow: Sendable, CustomTestStringConvertible {

@@ -7,7 +7,7 @@ import Testing
 @testable import Transfer
 
 /// A body that another host has too, where the time is what the stream has brought.
-@Suite(.timeLimit(.minutes(20))) struct FurtherSourceTests {
+@Suite(.timeLimit) struct FurtherSourceTests {
     private typealias Run = SegmentTests.Run
     private static let mirror = "http://mirror.example/a"
     private static let there = ScriptedRepresentation(SegmentTests.old.bytes, etag: "\"there\"")

@@ -8,7 +8,7 @@ import Testing
 @testable import ImageCache
 
 /// Headers are read in turns of their clients, and hold up nothing but images.
-@Suite(.timeLimit(.minutes(30))) struct HeaderTurnTests {
+@Suite(.timeLimit) struct HeaderTurnTests {
     /// A decoder whose headers wait until a test opens their gate, and which notes them.
     private final class HeldDecoder: ImageDecoding {
         let format = ImageFormat(name: "held", mediaType: "image/x-held")

@@ -8,7 +8,7 @@ import Testing
 @testable import ImageCache
 
 /// Originals of images that come from mirrors, and must have a length or pieces: as files do.
-@Suite(.timeLimit(.minutes(20))) struct ImageIntegrityTests {
+@Suite(.timeLimit) struct ImageIntegrityTests {
     private static let own = Bench.url
     private static let mirror = "http://mirror.example/a"
 

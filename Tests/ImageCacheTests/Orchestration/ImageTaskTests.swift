@@ -20,7 +20,7 @@ import Testing
         return try Bench { representation.response(to: $0).pausing(after: 50_000, for: gate) }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit)
     func `an image task tells the progress of its original and ends with the image`() async throws {
         let gate = AsyncGate()
         let bench = try bench(pausingAt: gate)
@@ -40,7 +40,7 @@ import Testing
         #expect(try await again.image.source == .memory)
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit)
     func `raising an image task's priority raises its transfer's`() async throws {
         let gate = AsyncGate()
         let bench = try bench(pausingAt: gate)
@@ -57,7 +57,7 @@ import Testing
         #expect(try await task.image.image.width == 64)
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit)
     func `cancelling one image task leaves another its image, and the last one ends the transfer`() async throws {
         let gate = AsyncGate()
         let bench = try bench(pausingAt: gate)
@@ -72,7 +72,7 @@ import Testing
         #expect(bench.transport.requests.count == 1)
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit)
     func `releasing the last image task ends its transfer`() async throws {
         let gate = AsyncGate()
         let bench = try bench(pausingAt: gate)

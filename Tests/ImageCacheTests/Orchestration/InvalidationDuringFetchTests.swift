@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Invalidations apply to running operations.
-@Suite(.timeLimit(.minutes(20))) struct InvalidationDuringFetchTests {
+@Suite(.timeLimit) struct InvalidationDuringFetchTests {
     enum Invalidation: Sendable, CaseIterable {
         case remove, purge, clear, unsafeMethod, otherCache
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Presigned and tokenised URLs: one entry, whatever the token.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit)
 struct KeyedRequestTests {
     private static func presigned(_ token: String, path: String = "/a") -> String {
         "https://bucket.s3.example\(path)?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AK%2F20261122"

@@ -8,7 +8,7 @@ import Testing
 @testable import ImageCache
 
 /// A file that several origins serve.
-@Suite(.timeLimit(.minutes(20))) struct MirrorTests {
+@Suite(.timeLimit) struct MirrorTests {
     private static let size = 1_000_000
     private static let bytes = ScriptedRepresentation.bytes(size)
     private static let body = Body(bytes)

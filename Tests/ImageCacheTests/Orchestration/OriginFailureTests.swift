@@ -1,11 +1,12 @@
 import Foundation
 import ImageCache
 import ImageCacheTesting
+import TestSupport
 import Testing
 import Transfer
 
 /// An origin that fails: the stale response where the rules allow it, else the failure.
-@Suite(.timeLimit(.minutes(20))) struct OriginFailureTests {
+@Suite(.timeLimit) struct OriginFailureTests {
     /// The failure of the origin.
     enum Failure: Sendable, CaseIterable {
         case unreachable, cut, internalError, badGateway, unavailable, gatewayTimeout, notFound, forbidden

@@ -1,10 +1,11 @@
 import Foundation
 import ImageCache
 import ImageCacheTesting
+import TestSupport
 import Testing
 
 /// The requests to the origin under each policy, for each kind of consumer.
-@Suite(.timeLimit(.minutes(20))) struct PolicyMatrixTests {
+@Suite(.timeLimit) struct PolicyMatrixTests {
     /// The request to the origin.
     enum Asked: Sendable {
         case nothing, plain, conditional

@@ -1,10 +1,11 @@
 import Foundation
 import ImageCache
 import ImageCacheTesting
+import TestSupport
 import Testing
 
 /// A transfer is as urgent as the most urgent of those who wait for it.
-@Suite(.timeLimit(.minutes(20))) struct PriorityTests {
+@Suite(.timeLimit) struct PriorityTests {
     enum Consumer: Sendable, CaseIterable {
         case file, proxied, thumbnail
 

@@ -8,7 +8,7 @@ import Testing
 @testable import ImageCache
 
 /// An invalidation by one machine ends what the others have: at the next look-up in the store, and on their disks and in memory within the interval.
-@Suite("Invalidations in a store that machines share", .timeLimit(.minutes(20)))
+@Suite("Invalidations in a store that machines share", .timeLimit)
 struct RemoteInvalidationTests {
     private let store = FakeObjectStore()
     /// The origin's present version, which a POST replaces by the next one.

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Caches on several machines, which ask the origin once for all of them.
-@Suite("Leases in a store that machines share", .timeLimit(.minutes(20)))
+@Suite("Leases in a store that machines share", .timeLimit)
 struct RemoteLeaseTests {
     private let representation = ScriptedRepresentation(
         ScriptedRepresentation.bytes(5000), [.cacheControl: "max-age=3600"])

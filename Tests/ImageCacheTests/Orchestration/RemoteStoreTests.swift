@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Caches on several machines that share what they have through an object store.
-@Suite("A store that machines share", .timeLimit(.minutes(20)))
+@Suite("A store that machines share", .timeLimit)
 struct RemoteStoreTests {
     private let representation = ScriptedRepresentation(ScriptedRepresentation.bytes(5000))
     private let store = FakeObjectStore()

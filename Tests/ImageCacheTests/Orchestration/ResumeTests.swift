@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Bodies that are cut and continued.
-@Suite(.timeLimit(.minutes(20))) struct ResumeTests {
+@Suite(.timeLimit) struct ResumeTests {
     static let size = 600_000
     private static let body = Body(ScriptedRepresentation.bytes(size))
     static let consumers = [Bench.Consumer.file, .proxied]

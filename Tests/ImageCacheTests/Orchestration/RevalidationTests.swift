@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Conditional requests, and what becomes of their responses.
-@Suite(.timeLimit(.minutes(20))) struct RevalidationTests {
+@Suite(.timeLimit) struct RevalidationTests {
     private let representation = ScriptedRepresentation(ScriptedRepresentation.bytes(800))
 
     @Test(arguments: Bench.Consumer.allCases)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Transfer
 
-@Suite(.timeLimit(.minutes(20))) struct ScriptedTransportTests {
+@Suite(.timeLimit) struct ScriptedTransportTests {
     private let bytes = ScriptedRepresentation.bytes(1000)
 
     @Test func `what was stored for a test is served without a request`() async throws {

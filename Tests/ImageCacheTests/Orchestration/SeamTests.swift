@@ -27,7 +27,7 @@ import Testing
 
     // MARK: Decoders
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit)
     func `a registered decoder's image is decoded, resized, shared and kept like any other`() async throws {
         let bench = try bench()
         let whole = try await bench.cache.image(for: Bench.url)
@@ -41,7 +41,7 @@ import Testing
         #expect(bench.cache.imageStatistics.decodes == 2)
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit)
     func `a stored image of a registered decoder is found again, under the decoder's identity only`() async throws {
         struct Newer: ImageDecoding {
             let older = PixmapDecoder()
@@ -87,7 +87,7 @@ import Testing
         #expect(small?.code == .undecodable(.limitExceeded))
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit)
     func `a registered decoder that looks at its budget ends when the time is over`() async throws {
         struct Endless: ImageDecoding {
             let format = ImageFormat.pixmap
@@ -111,7 +111,7 @@ import Testing
         await #expect(throws: ImageCacheError.self) { try await cancelled.image }
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit)
     func `the header of an image and the image have one deadline`() async throws {
         /// Takes CPU time for its header, and none for its pixels.
         struct Slow: ImageDecoding {
@@ -173,7 +173,7 @@ import Testing
 
     // MARK: Encoders and processors
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit)
     func `an application's encoder writes thumbnails, which are kept by its identity`() async throws {
         let directory = try TestDirectory()
         let first = try bench(in: directory)
@@ -187,7 +187,7 @@ import Testing
         #expect(found.source == .thumbnail && found.bytes == thumbnail.bytes && found.format == .pixmap)
     }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.timeLimit)
     func `an application's effect changes the resized image, and its identity tells its results apart`() async throws {
         let logo = try DecodedImage(width: 2, height: 2) { pixels in
             for index in pixels.indices { pixels[index] = index % 4 == 3 ? 255 : 10 }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Responses that do not vary on all of their query: one entry for equivalent URLs.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit)
 struct SearchVarianceCachingTests {
     private static let bytes = ScriptedRepresentation.bytes(5000)
 

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Large bodies, which machines share in parts.
-@Suite("Parts of large bodies", .timeLimit(.minutes(20)))
+@Suite("Parts of large bodies", .timeLimit)
 struct SharedPartsTests {
     private static let partSize = 256 << 10
     private static let count = 7

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Values that the application makes itself.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit)
 struct StoredValueTests {
     private func bench(in directory: TestDirectory? = nil) throws -> Bench {
         try Bench(in: directory, script: { _ in .failure() })

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Requests that change something at the origin: each arrives, once (RFC 9111 section 4, RFC 9110 section 9.2.1).
-@Suite(.timeLimit(.minutes(20))) struct UnsafeRequestTests {
+@Suite(.timeLimit) struct UnsafeRequestTests {
     /// A way to send a request whose body is "order" and to get the text of its response.
     struct Way: Sendable, CustomTestStringConvertible {
         let testDescription: String

@@ -1,10 +1,11 @@
 import Foundation
 import ImageCache
 import ImageCacheTesting
+import TestSupport
 import Testing
 
 /// Responses that must not be stored.
-@Suite(.timeLimit(.minutes(20))) struct UnstorableTests {
+@Suite(.timeLimit) struct UnstorableTests {
     static let fields: [HTTPFields] = [
         [.cacheControl: "no-store"], [.cacheControl: "private, max-age=60"], [.cacheControl: "max-age=60", .vary: "*"],
     ]

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The reason that files and images give why what was stored for them was not used.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit)
 struct UnusedReasonTests {
     enum Product: String, Sendable, CaseIterable {
         case file, image

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Values that are decoded from responses.
-@Suite(.timeLimit(.minutes(20)))
+@Suite(.timeLimit)
 struct ValueTests {
     private struct User: Codable, Equatable, Sendable {
         var name: String

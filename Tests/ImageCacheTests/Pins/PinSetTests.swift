@@ -8,7 +8,7 @@ import Testing
 import Transfer
 
 /// Sets of pins over a scripted transport.
-@Suite(.timeLimit(.minutes(20))) struct PinSetTests {
+@Suite(.timeLimit) struct PinSetTests {
     private let gate = AsyncGate(isOpen: true)
     private let representation = Locked(ScriptedRepresentation([1, 2, 3], [.cacheControl: "max-age=60"]))
     private let bench: Bench

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `Authorization` in a cache of several people: RFC 9111 section 3.5.
-@Suite(.timeLimit(.minutes(20))) struct AuthorizedTests: ForwardingSuite {
+@Suite(.timeLimit) struct AuthorizedTests: ForwardingSuite {
     let proxy: ProxyCache
 
     init() throws { proxy = try ProxyCache() }

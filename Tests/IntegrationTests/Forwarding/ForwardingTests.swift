@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The library as a proxy uses it: every method and status, heads at once, bodies while they arrive.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ForwardingTests: ForwardingSuite {
+@Suite(.fewAtATime(limit: .seconds(180))) struct ForwardingTests: ForwardingSuite {
     let proxy: ProxyCache
     private let representation = Representation(seed: 91, size: 3_000_000)
 

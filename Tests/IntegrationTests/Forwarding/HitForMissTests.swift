@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Responses for one client do not keep later ones from being stored for all.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct HitForMissTests: ForwardingSuite {
+@Suite(.fewAtATime) struct HitForMissTests: ForwardingSuite {
     let proxy: ProxyCache
 
     init() throws { proxy = try ProxyCache() }

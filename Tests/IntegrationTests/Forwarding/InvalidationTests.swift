@@ -6,7 +6,7 @@ import Testing
 
 /// A purge, `rm`, unsafe method or refresh beats every fill, decode and copy in memory that began before it, in every process on
 /// the directory.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct InvalidationTests: ForwardingSuite {
+@Suite(.fewAtATime(limit: .seconds(180))) struct InvalidationTests: ForwardingSuite {
     let proxy: ProxyCache
     /// Another one on the same directory, as another process has it.
     private let other: DownloadCache

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Requests and responses are forwarded as they were sent: nothing is added, lost or joined.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct PassedMessageTests: ForwardingSuite {
+@Suite(.fewAtATime) struct PassedMessageTests: ForwardingSuite {
     let proxy: ProxyCache
 
     init() throws { proxy = try ProxyCache() }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Requests that are sent to the origin twice, and never; invalidation by unsafe requests.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct RepeatedRequestTests: ForwardingSuite {
+@Suite(.fewAtATime) struct RepeatedRequestTests: ForwardingSuite {
     let proxy: ProxyCache
 
     init() throws { proxy = try ProxyCache() }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// One fetch with many consumers, and none whose result depends on who else asks.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct SharingTests: ForwardingSuite {
+@Suite(.fewAtATime) struct SharingTests: ForwardingSuite {
     let proxy: ProxyCache
     private let representation = Representation(seed: 95, size: 900_000)
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A body that is cut, where something stale is stored that would be served instead.
-@Suite(.timeLimit(.minutes(20))) struct StaleSpliceTests: ForwardingSuite {
+@Suite(.timeLimit) struct StaleSpliceTests: ForwardingSuite {
     let proxy: ProxyCache
 
     init() throws { proxy = try ProxyCache() }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A POST's response for later GETs: RFC 9110 section 9.3.3.
-@Suite(.timeLimit(.minutes(20))) struct StoredPostTests: ForwardingSuite {
+@Suite(.timeLimit) struct StoredPostTests: ForwardingSuite {
     let proxy: ProxyCache
 
     init() throws { proxy = try ProxyCache() }

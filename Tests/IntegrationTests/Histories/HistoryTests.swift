@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(30))) struct HistoryTests {
+@Suite(.serialized, .timeLimit) struct HistoryTests {
     /// The number of histories; `IMGCACHE_HISTORIES` sets it (scripts/soak).
     private static let histories =
         ProcessInfo.processInfo.environment["IMGCACHE_HISTORIES"].flatMap { Int($0) } ?? 1_000

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `imgcache sync` and `imgcache list` against a server that lists ids.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct SyncCommandTests {
+@Suite(.fewAtATime) struct SyncCommandTests {
     private let work: TestWorkspace
     private let server: ListOrigin
 

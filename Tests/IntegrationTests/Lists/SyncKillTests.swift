@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `imgcache sync`, killed at any moment while the server's list changes, and run again until it is done.
-@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(40))) struct SyncKillTests {
+@Suite(.serialized, .fewAtATime(limit: .seconds(300))) struct SyncKillTests {
     private let work: TestWorkspace
     private let server: ListOrigin
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `imgcache pin`, `pins` and `unpin`.
-@Suite(.serialized, .fewAtATime, .timeLimit(.minutes(30))) struct PinCommandTests {
+@Suite(.serialized, .fewAtATime) struct PinCommandTests {
     private let work: TestWorkspace
     private let origin: ScriptedOrigin
 

@@ -6,7 +6,7 @@ import Transfer
 
 /// An engine that connects to public addresses only, but for its own origin: whatever a URL, a name or a redirect says, the
 /// address decides that is connected to.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct GuardedTransferTests {
+@Suite(.fewAtATime) struct GuardedTransferTests {
     private let representation = Representation(seed: 7, size: 50_000)
 
     private func engine(except origins: ScriptedOrigin...) -> TransferEngine {

@@ -5,7 +5,7 @@ import Testing
 import Transfer
 
 /// Whatever an origin sends, the answer is the right bytes or a typed error: no hang, no unbounded memory.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct HostileOriginTests {
+@Suite(.fewAtATime) struct HostileOriginTests {
     private let content = Content(seed: 5, size: 100_000)
 
     private func error(
@@ -194,7 +194,7 @@ import Transfer
 }
 
 /// Bytes beyond an answer's end, on a connection that is used again.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct SpoiledConnectionTests {
+@Suite(.fewAtATime) struct SpoiledConnectionTests {
     @Test(arguments: [200, 204])
     func `what comes beyond the end of one answer does not spoil the next`(status: Int) async throws {
         let content = Content(seed: 6, size: 1000)

@@ -5,7 +5,7 @@ import Testing
 import Transfer
 
 /// Where messages end, and what is not read of them (RFC 9112 section 6).
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct MessageFramingTests {
+@Suite(.fewAtATime) struct MessageFramingTests {
     private let representation = Representation(seed: 41, size: 5000)
 
     @Test(arguments: ["Content-Length", "Transfer-Encoding"])

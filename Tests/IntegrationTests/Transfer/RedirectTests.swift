@@ -5,7 +5,7 @@ import Testing
 import Transfer
 
 /// Redirects that are followed (RFC 9110 section 15.4), and those that are not.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct RedirectTests {
+@Suite(.fewAtATime) struct RedirectTests {
     private let representation = Representation(seed: 42, size: 5000)
 
     @Test(

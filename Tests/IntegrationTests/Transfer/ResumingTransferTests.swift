@@ -5,7 +5,7 @@ import Testing
 import Transfer
 
 /// The engine against an origin that cuts, lies and changes its mind.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct ResumingTransferTests {
+@Suite(.fewAtATime) struct ResumingTransferTests {
     private let representation = Representation(seed: 7, size: 500_000)
 
     @Test func `a whole body arrives byte for byte`() async throws {

@@ -6,7 +6,7 @@ import Testing
 import Transfer
 
 /// Everything of the engine that is not resuming: statuses, redirects, credentials, limits, pauses, ends.
-@Suite(.fewAtATime, .timeLimit(.minutes(60))) struct TransferEngineTests {
+@Suite(.fewAtATime) struct TransferEngineTests {
     private let representation = Representation(seed: 3, size: 200_000)
 
     // MARK: Statuses

@@ -6,7 +6,7 @@ import Testing
 import Transfer
 
 /// The engine against a real nginx, over TLS with a certificate authority of the test's own.
-@Suite(.fewAtATime, .timeLimit(.minutes(60)), .enabled(if: Nginx.unavailableReason == nil, "nginx is not installed"))
+@Suite(.fewAtATime, .enabled(if: Nginx.unavailableReason == nil, "nginx is not installed"))
 struct TransferTLSTests {
     private let content = Content(seed: 11, size: 1_500_000)
 

@@ -6,7 +6,7 @@ import Testing
 /// that are in front of and behind many services: what it accepts, each of them takes for the same requests.
 ///
 /// `IMGCACHE_FRAMING_STREAMS` is the number of streams (2,000), `IMGCACHE_FRAMING_SECONDS` a time instead.
-@Suite(.fewAtATime, .timeLimit(.minutes(120))) struct FramingTests {
+@Suite(.fewAtATime(limit: .seconds(300))) struct FramingTests {
     @Test func `streams of requests are split as nginx and llhttp split them`() async throws {
         var generator = SeededGenerator(for: "FramingTests")
         let environment = ProcessInfo.processInfo.environment

@@ -150,21 +150,21 @@ public final class ChildProcess: Sendable {
         }
     }
 
-    /// Waits for its end. After `seconds` it is killed, and the ending is that signal.
+    /// Waits for its end. After `seconds`, or when the task is cancelled, it is killed, and the ending is that signal.
     public func end(within seconds: Double = patience) async -> Ending {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while true {
             if let ending { return ending }
-            if ContinuousClock.now > deadline { send(signal: SIGKILL) }
+            if ContinuousClock.now > deadline || Task.isCancelled { send(signal: SIGKILL) }
             try? await Task.sleep(for: .milliseconds(2))
         }
     }
 
-    /// Waits until its standard error holds the text; false when it ended or `seconds` passed without.
+    /// Waits until its standard error holds the text; false when it ended, `seconds` passed, or the task was cancelled without.
     public func says(_ text: String, within seconds: Double = patience) async -> Bool {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while true {
-            let isOver = ending != nil || ContinuousClock.now > deadline
+            let isOver = ending != nil || ContinuousClock.now > deadline || Task.isCancelled
             if errorOutput.contains(text) { return true }
             if isOver { return false }
             try? await Task.sleep(for: .milliseconds(2))

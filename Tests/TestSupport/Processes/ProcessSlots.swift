@@ -7,11 +7,16 @@ public enum ProcessSlots {
     private static let slots = Slots(free: 4)
     private static let threads = BlockingThreads()
 
+    /// True in a turn.
+    @TaskLocal static var isInTurn = false
+
     /// Runs `work` when it is its turn.
     public static func withTurn(_ work: @Sendable () async throws -> Void) async throws {
         await slots.take()
         defer { slots.give() }
-        try await withTaskExecutorPreference(threads) { try await work() }
+        try await $isInTurn.withValue(true) {
+            try await withTaskExecutorPreference(threads) { try await work() }
+        }
     }
 
     private final class BlockingThreads: TaskExecutor {
