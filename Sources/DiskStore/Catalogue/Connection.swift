@@ -9,8 +9,8 @@ final class Connection {
     let path: String
     private let handle: OpaquePointer
     private var statements: [Statement?] = Array(repeating: nil, count: Query.allCases.count)
-    /// Those of the queries that stand beside the rows they are about.
-    private var others: [String: Statement] = [:]
+    /// Those of the queries that stand beside the rows they are about, by their texts.
+    private(set) var others: [String: Statement] = [:]
 
     /// Opens an existing file; none is created.
     ///

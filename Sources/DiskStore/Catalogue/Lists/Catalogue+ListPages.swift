@@ -34,6 +34,8 @@ package struct ListPageRequest: Sendable {
 
 extension Catalogue {
     /// The SQL of a page: a search in one index from the place on, whatever the number of records.
+    ///
+    /// `+r.id` keeps SQLite from searching the items by the bounds of a page, for each record of it.
     static func pageQuery(_ request: ListPageRequest) -> String {
         let (sign, direction) = request.isDescending ? ("<", "DESC") : (">", "ASC")
         let listed = "+i.since <= l.revision AND i.until > l.revision"
@@ -43,7 +45,7 @@ extension Catalogue {
         let records =
             """
             \(select) list_records r CROSS JOIN list_items i WHERE l.id = ?1 AND r.list = l.id
-            AND i.list = r.list AND i.id = r.id AND \(listed)
+            AND i.list = r.list AND i.id = +r.id AND \(listed)
             """
         let joined = "AND r.list = i.list AND r.id = i.id"
         switch request.order {

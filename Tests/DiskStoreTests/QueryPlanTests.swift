@@ -1,0 +1,245 @@
+import ConcurrencyPrimitives
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DiskStore
+
+/// The plans that SQLite has for the statements of the catalogue: what a statement reads must not grow with the store.
+@Suite struct QueryPlanTests {
+    private let test: StoreUnderTest
+
+    init() throws {
+        test = try StoreUnderTest()
+        try test.store.index.withLock { index in
+            try index.ensureOpen()
+            let connection = try index.catalogue().connection
+            for (table, values) in Self.rows {
+                try connection.execute(
+                    """
+                    WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 3000)
+                    INSERT INTO \(table) SELECT \(values) FROM numbers
+                    """)
+            }
+        }
+    }
+
+    /// Rows of each table that grows, with a number from 1 to 3,000 as `n`.
+    private static let rows = [
+        "entries": "n, n, 'k' || n, '', 'u' || n, 1, 4096, x'00', 0, n, x'00', n, '1', 't', '1', randomblob(32)",
+        "access": "n, n, n, n % 2",
+        "partials": "n, 1, n, 'k' || n, 1, n",
+        "doomed": "n, 4096",
+        "holds": "n, 0, 4096",
+        "lists": "n, 'o' || n, '', 'l', 1, 0, 3000, 3000, 0, ''",
+        "list_items": "n, 1, 'i' || n, 0, n, -n, '', 1, 9223372036854775807",
+        "list_records": "n, 1, 'i' || n, '', n, randomblob(8), x'00'",
+        "list_pending": "1, 0, -n, n, 'i' || n, 1, 0",
+        "pin_sets": "n, 'o' || n, 0, 's', -1, -1, 0",
+        "pins": "n, 1, 'i' || n, n, 'k' || n, 'u' || n, x'00', 0, ''",
+    ]
+
+    /// Steps that read more than a search: what the statement has in it, and the beginning of the step.
+    private static let exceptions: [(statement: String, step: String)] = [
+        // Has one row.
+        ("SELECT bytes FROM list_totals", "SCAN list_totals"),
+        // Read the first row, or as many as their limits, in the order of an index.
+        ("SELECT list FROM list_garbage LIMIT 1", "SCAN list_garbage"),
+        ("SELECT position", "SEARCH list_items USING COVERING INDEX list_items_by_position (list=?)"),
+        ("SELECT i.modified", "SEARCH i USING INDEX list_items_by_age (list=?)"),
+        ("ORDER BY r.id", "SEARCH r USING INDEX list_records_by_id (list=?)"),
+        ("ORDER BY r.sort_key", "SEARCH r USING INDEX list_records_by_key (list=?)"),
+        ("ORDER BY a.sequence LIMIT ?1", "SEARCH a USING INDEX access_by_sequence (pinned=?)"),
+        // Delete all that they read.
+        ("DELETE FROM list_items", "SEARCH list_items USING COVERING INDEX list_items_by_position (list=?)"),
+        ("DELETE FROM list_items", "SEARCH list_items USING COVERING INDEX list_items_by_since (list=? AND since>?)"),
+        ("DELETE FROM list_records", "SEARCH list_records USING COVERING INDEX list_records_by_change (list=?)"),
+        ("WHERE (list, id) IN", "SEARCH list_pending USING COVERING INDEX list_pending_by_id (list=?)"),
+        ("DELETE FROM pins", "SEARCH pins USING COVERING INDEX pins_by_set (pin_set=?)"),
+        // The index has only items that new arrays have ended, and that are not deleted yet.
+        ("until", "SEARCH e USING INDEX list_items_ended (list=? AND until<?)"),
+        ("until", "SEARCH i USING INDEX list_items_ended (list=? AND until<?)"),
+        ("until", "SEARCH list_items USING INDEX list_items_ended (list=? AND until<?)"),
+        ("until", "SEARCH list_items USING COVERING INDEX list_items_ended (list=? AND until>? AND until<?)"),
+        ("ORDER BY i.item", "USE TEMP B-TREE FOR ORDER BY"),
+        // Give all that there are: lists, sets, unfinished downloads.
+        ("ORDER BY owner, list_group, name", "SCAN l USING INDEX lists_by_name"),
+        ("ORDER BY owner, list, name", "SCAN s USING INDEX pin_sets_by_name"),
+        ("WHERE list = ?1 AND list > 0", "SCAN pin_sets USING COVERING INDEX pin_sets_by_name"),
+        ("FROM partials ORDER BY updated, id", "SCAN partials"),
+        ("FROM partials ORDER BY updated, id", "USE TEMP B-TREE FOR ORDER BY"),
+        // A key has few partials, and no more variants than the limits allow.
+        ("FROM partials WHERE key_hash", "USE TEMP B-TREE FOR ORDER BY"),
+        ("ORDER BY a.sequence LIMIT ?3", "USE TEMP B-TREE FOR ORDER BY"),
+        // Sums that callers ask for.
+        ("SELECT count(*), sum(", "SEARCH p USING INDEX pins_by_set (pin_set=?)"),
+        ("SELECT ifnull(sum(allocated), 0)", "SEARCH holds USING INDEX holds_by_run (run=?)"),
+        ("SELECT (SELECT count(*) FROM list_pending", "SEARCH p USING PRIMARY KEY (list=?)"),
+        ("SELECT (SELECT count(*) FROM list_pending", "USE TEMP B-TREE FOR count(DISTINCT)"),
+        // Read a whole set, queue or run for each of their steps.
+        ("SELECT p.pin, ", "SEARCH p USING INDEX pins_by_set (pin_set=?)"),
+        ("SELECT p.pin, ", "USE TEMP B-TREE FOR ORDER BY"),
+        ("since > ?2", "SEARCH list_pending USING PRIMARY KEY (list=?)"),
+        ("renewed > ?2", "SEARCH list_pending USING PRIMARY KEY (list=?)"),
+        ("DELETE FROM holds WHERE run", "SEARCH holds USING COVERING INDEX holds_by_run (run=?)"),
+    ]
+
+    /// A step of the plan of a statement.
+    private struct Step {
+        let statement: String
+        /// As SQLite words it: "SEARCH i USING INDEX list_items_by_id (list=? AND id=?)".
+        let text: String
+
+        /// True if it may read as many rows as the table has, or as a list, a set of pins or a run has.
+        var growsWithStore: Bool {
+            if text.hasPrefix("SCAN ") { return text != "SCAN CONSTANT ROW" }
+            if text.hasPrefix("USE TEMP B-TREE") { return true }
+            guard text.hasPrefix("SEARCH ") else { return false }
+            let terms = text.drop { $0 != "(" }.dropFirst().dropLast().components(separatedBy: " AND ")
+            // Nearly all items of a list have begun and not ended; a range of ids is no search for one.
+            let ranges = text.contains("list_items_by_id") ? Self.ranges + ["id>?", "id<?"] : Self.ranges
+            return Set(terms).isSubset(of: ["list=?", "pin_set=?", "run=?", "pinned=?"] + ranges)
+        }
+
+        private static let ranges = ["since>?", "since<?", "until>?", "until<?"]
+    }
+
+    /// The plans of all statements, as SQLite makes them for the store's own connection.
+    private func plans() throws -> [(statement: String, steps: [Step])] {
+        try test.store.index.withLock { index in
+            let catalogue = try index.catalogue()
+            try runAll(catalogue)
+            let statements = catalogue.connection.others.keys + Query.allCases.map(\.text)
+            return try statements.filter { statement in
+                !["PRAGMA", "BEGIN", "COMMIT", "ROLLBACK"].contains(where: statement.hasPrefix)
+            }.map { ($0, try plan(of: $0, catalogue)) }
+        }
+    }
+
+    @Test func `no statement reads a table, a list or a set as a whole, but for a few that are named`() throws {
+        let plans = try plans()
+        // A new statement must be among those that run here.
+        #expect(plans.count > 120)
+        var unused = Self.exceptions
+        for step in plans.flatMap(\.steps) where step.growsWithStore {
+            let isKnown = Self.exceptions.contains { step.statement.contains($0.statement) && step.text == $0.step }
+            #expect(isKnown, "\(step.text): \(step.statement)")
+            unused.removeAll { step.statement.contains($0.statement) && step.text == $0.step }
+        }
+        #expect(unused.isEmpty, "no statement has these steps: \(unused)")
+    }
+
+    @Test func `a search for one id of a list uses the index on ids`() throws {
+        let searches = try plans().filter { plan in
+            plan.statement.contains("list_items") && plan.statement.contains(#/[in]\.id = |AND id = /#)
+        }
+        #expect(searches.count > 30)
+        for search in searches {
+            let isFound = search.steps.contains { $0.text.contains("list_items_by_id (list=? AND id=?") }
+            #expect(isFound, "\(search.steps.map(\.text)): \(search.statement)")
+        }
+    }
+
+    private func plan(of statement: String, _ catalogue: Catalogue) throws -> [Step] {
+        let plan = try catalogue.connection.prepare("EXPLAIN QUERY PLAN \(statement)")
+        defer { plan.finalize() }
+        var steps: [Step] = []
+        while try plan.step() { steps.append(Step(statement: statement, text: plan.text(3))) }
+        return steps
+    }
+
+    /// Runs every statement that stands as text beside its rows.
+    private func runAll(_ catalogue: Catalogue) throws {
+        let (list, key) = (Int64(1), EntryKey("k1"))
+        let name = ListName(owner: "o", group: "g", name: "n")
+        let item = ListedItem(id: "new", isNumeric: false)
+        // Lists
+        _ = try catalogue.list(name)
+        _ = try catalogue.list(list)
+        try catalogue.insertList(name, id: 5000)
+        _ = try catalogue.lists()
+        _ = try catalogue.lists(owner: "o", group: nil)
+        try catalogue.saveChecked(1, ofList: list)
+        _ = try catalogue.listBytes()
+        _ = try catalogue.newestModified(ofList: list)
+        try catalogue.saveChange(1, ofList: list)
+        _ = try catalogue.records(ofList: list, afterChange: 0, limit: 10)
+        for order in [ListOrder.array, .newest, .id, .key] {
+            for isDescending in [false, true] {
+                // With each combination of a place to go on at and bounds.
+                for combination in 0..<8 {
+                    var request = ListPageRequest(order: order, limit: 10)
+                    request.isDescending = isDescending
+                    if combination & 1 != 0 { request.after = Self.place(in: order) }
+                    if combination & 2 != 0 { request.lower = Self.place(in: order) }
+                    if combination & 4 != 0 { request.upper = Self.place(in: order) }
+                    _ = try catalogue.page(ofList: list, request)
+                }
+            }
+        }
+        _ = try catalogue.record("i1", ofList: list)
+        // Pending
+        _ = try catalogue.pendingCount(ofList: list)
+        let pending = try catalogue.pending(ofList: list, after: .first(ofAttempt: 0), limit: 10)
+        _ = try catalogue.listedItem("i1", ofList: list)
+        let record = NewListRecord(asked: try #require(pending.first), sortKey: .number(1), body: [1])
+        try catalogue.insertRecord(record, list: list, change: 1)
+        try catalogue.notePendingAttempt("i3", ofList: list)
+        _ = try catalogue.forgetAttempts(ofList: list, limit: 10)
+        try catalogue.insertPending(item, list: list, position: 1, since: 1)
+        #expect(try catalogue.settlePending("i3", ofList: list, askedBy: 1))
+        try catalogue.insertPending(ListedItem(id: "i4", isNumeric: false), list: list, position: 1, since: 9)
+        #expect(try catalogue.settlePending("i4", ofList: list, askedBy: 1))
+        // Staging
+        _ = try catalogue.staging(ofList: list)
+        try catalogue.saveStaging(1, ofList: list)
+        _ = try catalogue.itemRows("i1", ofList: list)
+        _ = try catalogue.firstPosition(ofList: list)
+        try catalogue.insert(item, list: list, position: 1, since: 2)
+        try catalogue.end(1, at: 1)
+        _ = try catalogue.itemRows(ofList: list, after: 0, 0, limit: 10)
+        _ = try catalogue.removed(fromList: list, at: 1, after: 0, limit: 10)
+        _ = try catalogue.ended(inList: list, upTo: 1, limit: 10)
+        _ = try catalogue.isListed("i1", inList: list)
+        try catalogue.deleteItem(1)
+        _ = try catalogue.deleteStagedItems(ofList: list, since: 1, limit: 10)
+        _ = try catalogue.reopenItems(ofList: list, until: 1, limit: 10)
+        while try catalogue.undoPending(ofList: list, since: 1, limit: 10) {}
+        try catalogue.takeOver(list: list, revision: 2, items: 1, validator: "", checked: 1)
+        // Pins
+        let pin = NewPin(key: key, url: "u", request: [])
+        _ = try catalogue.pinSet(owner: "o", name: "n")
+        _ = try catalogue.pinSet(ofList: list)
+        _ = try catalogue.pinSets()
+        _ = try catalogue.pinSets(owner: "o")
+        try catalogue.insertPinSet(NewPinSet(owner: "o", name: "n"), list: 0)
+        _ = try catalogue.count(try #require(try catalogue.pinSet(1)))
+        try catalogue.notePinSetComplete(1)
+        try catalogue.insertPin(pin, set: 1, record: "")
+        _ = try catalogue.pins(ofSet: 1, after: 0, limit: 10)
+        _ = try catalogue.failedPins(ofSet: 1)
+        try catalogue.save(checked: nil, error: "", ofPin: 1)
+        try catalogue.deletePin(1)
+        _ = try catalogue.isPinned(key)
+        _ = try catalogue.pinnedMaxStale(key)
+        _ = try catalogue.pinnedBytes()
+        try catalogue.save(isPinned: true, of: 1)
+        _ = try catalogue.deleteHold(1, run: 0)
+        _ = try catalogue.deletePins(ofSet: 1, record: "i3")
+        _ = try catalogue.deletePins(ofSet: 1)
+        try catalogue.deletePinSet(1)
+        // Garbage
+        try catalogue.discardList(list)
+        _ = try catalogue.garbageList()
+        while try catalogue.deleteGarbage(ofList: list, limit: 10_000) {}
+    }
+
+    private static func place(in order: ListOrder) -> ListPlace {
+        switch order {
+        case .array: .array(position: 1)
+        case .newest: .newest(age: 1, position: 1)
+        case .id: .id("i1")
+        case .key: .key(.number(1), id: "i1")
+        }
+    }
+}
