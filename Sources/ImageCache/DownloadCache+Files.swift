@@ -49,8 +49,8 @@ extension DownloadCache {
             let resolved = try ResolvedRequest(narrow: request, by: fetcher.rules)
             let fetcher = fetcher
             let stored = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
-                if let stored = try fetcher.storedHit(resolved) {
-                    if stored.needsRefresh { fetcher.revalidateInBackground(resolved) }
+                if let stored = try fetcher.storedResponse(resolved) {
+                    if stored.needsRevalidation { fetcher.revalidateInBackground(resolved) }
                     return stored.response as CachedResponse?
                 }
                 return request.method == .head ? try await fetcher.head(resolved) : nil

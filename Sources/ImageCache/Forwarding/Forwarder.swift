@@ -19,12 +19,12 @@ final class Forwarder: Sendable {
         let resolved = try ResolvedRequest(narrow: request, by: fetcher.rules)
         let fetcher = fetcher
         let stored = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
-            let stored = try fetcher.storedHit(resolved)
+            let stored = try fetcher.storedResponse(resolved)
             if let stored { fetcher.hotResponses.keep(stored.response, to: resolved) }
-            return stored as Fetcher.StoredHit?
+            return stored as Fetcher.StoredResponseHit?
         }
         if let stored {
-            if stored.needsRefresh { refresh(resolved) }
+            if stored.needsRevalidation { refresh(resolved) }
             return ForwardedResponse(stored.response)
         }
         if request.method == .head {

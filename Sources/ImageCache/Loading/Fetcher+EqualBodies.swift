@@ -25,7 +25,7 @@ extension Fetcher {
         // The one that the request expects is verified when a body is opened.
         let isVerified = resolved.request.expectedDigest == digest
         for entry in try equalEntries(digest, resolved) {
-            guard let candidate = Candidate(entry, store.generation(of: entry.url)),
+            guard let candidate = StoredCandidate(entry, store.generation(of: entry.url)),
                 candidate.record.response.status == .ok,
                 var file = try open(
                     candidate, for: resolved, as: .disk, CacheStatus(cache: "imgcache", hit: true))

@@ -110,7 +110,8 @@ extension Fetcher {
             result, sink: target.download, writer: target.writer, resolved: resolved, status, generation)
         if !file.isStored, resolved.request.noStoreBehavior == .fail {
             // A later request's response is in its place, or somebody purges again and again.
-            if let later = try storedSince(file.response.requestTime, besides: [], resolved, status) { return later }
+            let wait = KeyWait(began: file.response.requestTime, status: status)
+            if let later = try stored(since: wait, resolved) { return later }
             throw ImageCacheError(
                 .notStorable, url: resolved.request.url, message: "was purged while it was downloaded; try again")
         }

@@ -6,53 +6,6 @@ import HTTPTypes
 import Transfer
 
 extension Fetcher {
-    /// A response from the store.
-    struct StoredHit {
-        var response: CachedResponse
-        /// It is stale, and is to be made fresh in the background.
-        var needsRefresh = false
-    }
-
-    /// The stored response, if it may be served without asking the origin.
-    func storedHit(_ resolved: ResolvedRequest) throws(ImageCacheError) -> StoredHit? {
-        var candidates = try candidates(for: resolved)
-        var partial = try partialCandidate(for: resolved)
-        while true {
-            let stored = candidates.map(\.record.response) + (partial.map { [$0.response] } ?? [])
-            let decision = rules.decide(resolved.asked, stored: stored, now: now())
-            let served: ServedResponse
-            var needsRefresh = false
-            switch decision {
-            case .serve(let response): served = response
-            case .serveAndRevalidate(let response, _):
-                guard revalidatesInBackground else { return nil }
-                needsRefresh = true
-                served = response
-            case .fail(let failure):
-                guard failure.reason == .onlyIfCached else { throw Self.notCached(resolved) }
-                return StoredHit(
-                    response: CachedResponse(HTTPResponse(status: .gatewayTimeout), decision.cacheStatus()))
-            case .validate, .forward: return nil
-            }
-            let head = rules.head(of: served, from: stored[served.candidate])
-            if served.candidate < candidates.count {
-                if let file = try open(candidates[served.candidate], for: resolved, served, decision) {
-                    return StoredHit(
-                        response: CachedResponse(head, served.range(of: file.size), of: file),
-                        needsRefresh: needsRefresh)
-                }
-                candidates.remove(at: served.candidate)
-            } else {
-                if let body = partial?.body, let range = served.range(of: nil), try isIntact(range, of: body) {
-                    return StoredHit(
-                        response: CachedResponse(head, range, of: body, decision.cacheStatus()),
-                        needsRefresh: needsRefresh)
-                }
-                partial = nil
-            }
-        }
-    }
-
     /// The response to a request from a file that was just loaded.
     func response(to resolved: ResolvedRequest, from file: CachedFile) throws(ImageCacheError) -> CachedResponse {
         var response = file.response
@@ -72,7 +25,7 @@ extension Fetcher {
         var request = resolved.transferRequest(for: fetch)
         request.method = .head
         let candidates = try candidates(for: resolved)
-        let decision = rules.decide(resolved.asked, stored: candidates.map(\.record.response), now: now())
+        let decision = Lookup(resolved.asked, candidates, allowing: .usable).decision(by: rules, at: now()).decision
         for field in decision.conditionsOfForward { request.fields[field.name] = field.value }
         if Task.isCancelled { throw .cancelled }
         let result: TransferResult
@@ -104,47 +57,6 @@ extension Fetcher {
             return CachedResponse(HTTPResponse(status: received.status, headerFields: received.fields), status)
         }
         return CachedResponse(rules.head(of: served, from: received).withCookies(of: received), status)
-    }
-
-    // MARK: Partials
-
-    private struct PartialCandidate {
-        var body: PartialBody
-        var response: StoredResponse
-    }
-
-    /// The held part of an unfinished download, as an incomplete response (RFC 9111 section 3.3).
-    private func partialCandidate(for resolved: ResolvedRequest) throws(ImageCacheError) -> PartialCandidate? {
-        do throws(StoreError) {
-            guard let body = try store.openPartial(for: resolved.key), !body.held.isEmpty,
-                let record = ResponseRecord(decoding: body.header)
-            else { return nil }
-            // A partial of what must not be stored is kept for its own download alone.
-            let message = HTTPResponse(status: record.response.status, headerFields: record.response.fields)
-            guard case .store = rules.storability(of: message, to: resolved.cacheRequest, receivedAt: now()) else {
-                return nil
-            }
-            var response = record.response
-            response.extent = .partial(held: body.held, total: body.total)
-            return PartialCandidate(body: body, response: response)
-        } catch {
-            throw ImageCacheError(error)
-        }
-    }
-
-    private func isIntact(_ range: Range<Int64>, of body: PartialBody) throws(ImageCacheError) -> Bool {
-        do throws(StoreError) { return try body.isIntact(range) } catch { throw ImageCacheError(error) }
-    }
-}
-
-extension ServedResponse {
-    /// The bytes of the representation that are the content.
-    fileprivate func range(of size: Int64?) -> Range<Int64>? {
-        switch body {
-        case .none: nil
-        case .whole: size.map { 0..<$0 }
-        case .range(let range, _): range
-        }
     }
 }
 

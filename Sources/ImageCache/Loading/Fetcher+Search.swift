@@ -6,7 +6,7 @@ extension Fetcher {
     /// Returns the responses that are stored for an equivalent URL and may answer the request.
     ///
     /// - Parameter isNecessary: True to look for them even if the URL has no query.
-    func equivalentCandidates(_ resolved: ResolvedRequest, isNecessary: Bool) throws(StoreError) -> [Candidate] {
+    func equivalentCandidates(_ resolved: ResolvedRequest, isNecessary: Bool) throws(StoreError) -> [StoredCandidate] {
         guard isNecessary || resolved.url.utf8.contains(UInt8(ascii: "?")) else { return [] }
         let candidates = try equivalentCandidates(resolved.key, for: resolved)
         guard rules.mode == .shared, let key = resolved.keyForEverybody else { return candidates }
@@ -18,7 +18,7 @@ extension Fetcher {
 
     private func equivalentCandidates(
         _ key: EntryKey, for resolved: ResolvedRequest
-    ) throws(StoreError) -> [Candidate] {
+    ) throws(StoreError) -> [StoredCandidate] {
         func entries() throws(StoreError) -> [StoredEntry] {
             try store.entries(for: key.ofSearch) {
                 CacheRules.searchVariant(group: $0, url: resolved.url, fields: resolved.cacheRequest.fields)
@@ -30,7 +30,7 @@ extension Fetcher {
         let generations = found.map { store.generation(of: $0.url) }
         let confirmed = try Set(entries().map(\.id))
         return zip(found, generations).compactMap { entry, generation in
-            guard confirmed.contains(entry.id), let candidate = Candidate(entry, generation),
+            guard confirmed.contains(entry.id), let candidate = StoredCandidate(entry, generation),
                 let variance = SearchVariance(candidate.record.response.fields),
                 variance.isEquivalent(candidate.record.url, resolved.url)
             else { return nil }

@@ -56,7 +56,7 @@ extension Fetcher {
 
     /// Opens what is served although stale, because the origin failed.
     func openStale(
-        _ candidate: Candidate, for resolved: ResolvedRequest, _ status: CacheStatus, bytesTransferred: Int64
+        _ candidate: StoredCandidate, for resolved: ResolvedRequest, _ status: CacheStatus, bytesTransferred: Int64
     ) throws(ImageCacheError) -> CachedFile? {
         var status = status
         status.detail = StaleReason.originFailed.detail

@@ -154,7 +154,7 @@ extension Fetcher {
             requestTime: result.head.requestTime, responseTime: result.head.responseTime)
         guard case .refreshed(let refreshed) = outcome else { return nil }
         // The first of them answers.
-        var first: Candidate?
+        var first: StoredCandidate?
         for refreshed in refreshed {
             let updated = try await update(
                 candidates[refreshed.candidate], with: refreshed.response, holds: first == nil)
@@ -172,8 +172,8 @@ extension Fetcher {
     ///
     /// - Parameter holds: True to hold its body from then on, if the store holds bodies.
     func update(
-        _ candidate: Candidate, with response: StoredResponse, holds: Bool
-    ) async throws(ImageCacheError) -> Candidate {
+        _ candidate: StoredCandidate, with response: StoredResponse, holds: Bool
+    ) async throws(ImageCacheError) -> StoredCandidate {
         var candidate = candidate
         candidate.record.response = response
         // Without the entry there is nothing that a generation could stand for: the one that it was read in is over.

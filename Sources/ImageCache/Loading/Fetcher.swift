@@ -131,11 +131,8 @@ struct Fetcher: Sendable {
             }
             lock = try await self.lock(resolved, consumer.waiting)
             generation = store.generation(of: resolved.url)
-            // The other one may have brought what we came for, whatever our policy says of older entries.
-            if let file = try storedSince(began, besides: conditional.candidates, resolved, conditional.status) {
-                return file
-            }
-            switch try plan(resolved) {
+            let wait = KeyWait(began: began, known: conditional.candidates, status: conditional.status)
+            switch try plan(resolved, after: wait) {
             case .serve(let file): return file
             case .ask(let request): conditional = request
             }
@@ -163,6 +160,22 @@ struct Fetcher: Sendable {
             OriginRequest(
                 resolved: resolved, conditional: conditional, generation: generation, task: task, consumer: consumer,
                 lock: lock), filling: found.fill)
+    }
+
+    /// The next step of a fetch after a look-up.
+    private enum Plan {
+        case serve(CachedFile)
+        case ask(ConditionalRequest)
+    }
+
+    private func plan(_ resolved: ResolvedRequest, after wait: KeyWait? = nil) throws(ImageCacheError) -> Plan {
+        switch try lookUp(resolved, after: wait) {
+        case .hit(let file, let needsRevalidation):
+            if needsRevalidation { revalidateInBackground(resolved) }
+            return .serve(file)
+        case .miss(let request): return .ask(request)
+        case .notCached: throw Self.notCached(resolved)
+        }
     }
 
     /// Writes a request through to the origin (RFC 9111 section 4): it waits for no other request, and answers no other.

@@ -145,9 +145,9 @@ final class HotResponses: Sendable {
         guard matches(entry, request) else { return nil }
         let asked = CacheRequest(method: request.method, url: request.url, fields: request.fields)
         let now = now()
-        let decision = rules.decide(asked, stored: [entry.response], now: now)
-        guard case .serve(let served) = decision, !served.isStale else { return nil }
-        let head = rules.head(of: served, from: entry.response).with(decision.cacheStatus())
+        let decision = StoredDecision(asked, stored: [entry.response], allowing: .fresh, by: rules, at: now)
+        guard let served = decision.served else { return nil }
+        let head = rules.head(of: served, from: entry.response).with(decision.status)
         // Its times are whole seconds; a tenth of one later they are still right.
         let reuse = reuse(of: entry, within: min(0.1, entry.freshUntil - now.timeIntervalSince1970))
         switch served.body {
@@ -204,9 +204,9 @@ final class HotResponses: Sendable {
         response.extent = .complete(length: file.size)
         let now = now()
         let asked = CacheRequest(method: .get, url: request.url, fields: request.fields.withoutConditions)
-        let decision = rules.decide(asked, stored: [response], now: now)
-        guard case .serve(let served) = decision, !served.isStale, served.status == .ok, case .whole = served.body,
-            let remaining = decision.cacheStatus().timeToLive, remaining > 0
+        let decision = StoredDecision(asked, stored: [response], allowing: .fresh, by: rules, at: now)
+        guard let served = decision.served, served.status == .ok, case .whole = served.body,
+            served.remainingLifetime > 0
         else { return }
         var head = rules.head(of: served, from: response)
         guard let age = head.headerFields[.age].flatMap({ Double($0) }) else { return }
@@ -218,7 +218,8 @@ final class HotResponses: Sendable {
         let entry = Entry(
             file.generation, response, id: file.body.entry.id, head: head, body: body,
             variant: variant.isEmpty ? nil : variant, selectingNames: rules.selectingNames(of: response.fields),
-            bornAt: now.timeIntervalSince1970 - age, freshUntil: now.timeIntervalSince1970 + Double(remaining))
+            bornAt: now.timeIntervalSince1970 - age,
+            freshUntil: now.timeIntervalSince1970 + Double(served.remainingLifetime))
         memory.insert(entry, for: key, cost: body.count + 2048)
     }
 

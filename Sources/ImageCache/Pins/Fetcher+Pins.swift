@@ -9,10 +9,7 @@ extension Fetcher {
         guard !conditional.candidates.isEmpty, let maxStale = (try? store.pinnedMaxStale(resolved.key)) ?? nil else {
             return nil
         }
-        var request = resolved.cacheRequest
-        request.policy = .returnCacheDataDontLoad
-        let decision = rules.decide(request, stored: conditional.candidates.map(\.record.response), now: now())
-        guard case .serve(let served) = decision, -served.remainingLifetime <= maxStale else { return nil }
-        return served.candidate
+        let lookup = Lookup(resolved.cacheRequest, conditional.candidates, allowing: .storedOnly(maxStale: maxStale))
+        return lookup.decision(by: rules, at: now()).served?.candidate
     }
 }

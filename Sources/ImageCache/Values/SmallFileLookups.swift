@@ -6,7 +6,7 @@ import HTTPCaching
 extension DownloadCache {
     /// The result of a look-up of a stored file.
     private struct Lookup: Sendable {
-        let candidate: Fetcher.Candidate
+        let candidate: StoredCandidate
         let freshUntil: Date
     }
 
@@ -26,7 +26,7 @@ extension DownloadCache {
     /// Keeps the look-up of a small file that was just answered from the store.
     func hold(_ file: CachedFile, for request: FileRequest) {
         guard request.canBeHeld, file.source == .disk, file.isStored, file.size <= ValueMemory.fileSizeLimit,
-            configuration.values.capacity > 0, let candidate = Fetcher.Candidate(file.body.entry, file.generation)
+            configuration.values.capacity > 0, let candidate = StoredCandidate(file.body.entry, file.generation)
         else { return }
         let now = fetcher.now()
         let freshUntil = file.freshUntil(now, fetcher.rules, request.freshnessOverride)

@@ -195,16 +195,15 @@ extension Fetcher {
         let (request, fetch) = (look.resolved, look.task.context)
         var response = record.response
         response.extent = .complete(length: list.total)
-        let decision = rules.decide(request.cacheRequest, stored: [response], now: now())
-        guard case .serve(let served) = decision, !served.isStale, request.request.expectedDigest == nil else {
-            return
-        }
+        let decision = StoredDecision(
+            request.cacheRequest, stored: [response], allowing: .fresh, by: rules, at: now())
+        guard decision.served != nil, request.request.expectedDigest == nil else { return }
         if response.redirects.isEmpty {
             fetch.followable.fulfill(FollowableResponse(response: response, version: fetch.growth.version))
         }
         guard case .response(_, let publishing) = look.consumer, fetch.start.settled() == nil else { return }
         if let publishing { pool.publish(look.task, under: publishing) }
-        var status = decision.cacheStatus()
+        var status = decision.status
         status.detail = "REMOTE"
         fetch.start.fulfill(.growing(response, status, version: fetch.growth.version, fetch.growth))
     }

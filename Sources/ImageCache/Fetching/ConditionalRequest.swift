@@ -5,7 +5,7 @@ import HTTPTypes
 /// The request for the origin that a look into the store came to, and what there is to fall back on.
 struct ConditionalRequest: Sendable {
     /// The stored responses that it is about.
-    let candidates: [Fetcher.Candidate]
+    let candidates: [StoredCandidate]
     /// The stored responses that a 304 confirms; `nil`: none is asked about.
     let validation: CacheValidation?
     /// The fields that make it conditional, and that caches on the way are to see.
@@ -18,7 +18,7 @@ struct ConditionalRequest: Sendable {
     /// The final URL of the stored response that it is about.
     var storedURL: String? { validation.map { candidates[$0.candidate].record.finalURL } }
 
-    init(_ validation: CacheValidation, _ candidates: [Fetcher.Candidate]) {
+    init(_ validation: CacheValidation, _ candidates: [StoredCandidate]) {
         self.candidates = candidates
         self.validation = validation
         fields = validation.fields
@@ -26,7 +26,7 @@ struct ConditionalRequest: Sendable {
         status = CacheDecision.validate(validation).cacheStatus()
     }
 
-    init(_ forward: CacheForward, _ candidates: [Fetcher.Candidate] = []) {
+    init(_ forward: CacheForward, _ candidates: [StoredCandidate] = []) {
         self.candidates = candidates
         validation = nil
         fields = forward.fields
@@ -47,21 +47,11 @@ struct ConditionalRequest: Sendable {
     func staleCandidate(for resolved: ResolvedRequest, after status: HTTPResponse.Status, by fetcher: Fetcher) -> Int? {
         guard let index = validation?.candidate ?? fallback else { return nil }
         let response = candidates[index].record.response
-        let mayServe = fetcher.rules.mayServeStale(
-            response, after: .status(status), for: resolved.cacheRequest, now: fetcher.now())
-        return mayServe || mayServeWhileRevalidating(response, resolved, fetcher) ? index : nil
-    }
-
-    /// Returns true if `stale-while-revalidate` (RFC 5861 section 3) allows serving it without waiting for a response.
-    private func mayServeWhileRevalidating(_ response: StoredResponse, _ resolved: ResolvedRequest, _ fetcher: Fetcher)
-        -> Bool
-    {
-        if case .serveAndRevalidate = fetcher.rules.decide(
-            resolved.cacheRequest, stored: [response], now: fetcher.now())
-        {
-            true
-        } else {
-            false
-        }
+        let (rules, now) = (fetcher.rules, fetcher.now())
+        if rules.mayServeStale(response, after: .status(status), for: resolved.cacheRequest, now: now) { return index }
+        // A response that may be served before the origin responds may also replace an error.
+        let decision = StoredDecision(
+            resolved.cacheRequest, stored: [response], allowing: .staleWhileRevalidating, by: rules, at: now)
+        return decision.needsRevalidation ? index : nil
     }
 }

@@ -22,10 +22,10 @@ extension Fetcher {
     }
 
     /// A response that a decision serves.
-    private struct Hit {
+    private struct BatchHit {
         let lookup: PlainLookup
-        let candidate: Candidate
-        let source: CachedFile.Source
+        let candidate: StoredCandidate
+        let served: ServedResponse
         let status: CacheStatus
     }
 
@@ -48,7 +48,8 @@ extension Fetcher {
                 guard let body else { continue }
                 // Without it, or with an error, the request goes the usual way.
                 files[hit.lookup.place] = try? file(
-                    body, of: hit.candidate, for: hit.lookup.resolved, as: hit.source, hit.status)
+                    body, of: hit.candidate, for: hit.lookup.resolved, as: hit.served.isStale ? .stale : .disk,
+                    hit.status)
             }
         } catch {
             throw ImageCacheError(error)
@@ -56,13 +57,12 @@ extension Fetcher {
         return files
     }
 
-    private func hit(_ lookup: PlainLookup, _ entries: [StoredEntry]) -> Hit? {
-        let candidates = answering(lookup.resolved, entries.compactMap { Candidate($0, lookup.generation) })
-        let decision = rules.decide(
-            lookup.resolved.cacheRequest, stored: candidates.map(\.record.response), now: now())
-        guard case .serve(let served) = decision else { return nil }
-        return Hit(
-            lookup: lookup, candidate: candidates[served.candidate], source: CachedFile.Source(served),
-            status: decision.cacheStatus())
+    private func hit(_ lookup: PlainLookup, _ entries: [StoredEntry]) -> BatchHit? {
+        let candidates = answering(lookup.resolved, entries.compactMap { StoredCandidate($0, lookup.generation) })
+        let decision = Lookup(lookup.resolved.cacheRequest, candidates, allowing: .usable)
+            .decision(by: rules, at: now())
+        guard let served = decision.served else { return nil }
+        return BatchHit(
+            lookup: lookup, candidate: candidates[served.candidate], served: served, status: decision.status)
     }
 }

@@ -1,0 +1,287 @@
+import Digests
+import DiskStore
+import FoundationEssentials
+import HTTPCaching
+import HTTPSemantics
+import HTTPTypes
+import Transfer
+
+/// Look-ups of stored responses: the candidates are read from the store, the rules decide, and a body is opened.
+extension Fetcher {
+    // MARK: Candidates
+
+    /// The entries stored under a key: of many variants only those that may match the request.
+    private func entries(_ key: EntryKey, for resolved: ResolvedRequest) throws(StoreError) -> [StoredEntry] {
+        try store.entries(for: key) { CacheRules.variantKey($0, of: resolved.cacheRequest.fields) }
+    }
+
+    /// Shared entries that may be used for a request with credentials (RFC 9111 section 3.5).
+    private func candidatesForEverybody(_ resolved: ResolvedRequest, _ generation: Generation) throws(StoreError)
+        -> [StoredCandidate]
+    {
+        guard rules.mode == .shared, let key = resolved.keyForEverybody else { return [] }
+        return try entries(key, for: resolved).compactMap { StoredCandidate($0, generation) }
+            .filter { rules.isSharedDespiteAuthorization($0.record.response) }
+    }
+
+    /// Returns true if any entry is stored under the request's key.
+    func hasVariants(_ resolved: ResolvedRequest) throws(StoreError) -> Bool {
+        try !entries(resolved.key, for: resolved).isEmpty
+    }
+
+    /// The stored responses that may answer a request.
+    func candidates(for resolved: ResolvedRequest) throws(ImageCacheError) -> [StoredCandidate] {
+        let generation = store.generation(of: resolved.url)
+        do throws(StoreError) {
+            var candidates = try entries(resolved.key, for: resolved).compactMap { StoredCandidate($0, generation) }
+            candidates += try candidatesForEverybody(resolved, generation)
+            candidates += try equivalentCandidates(resolved, isNecessary: candidates.isEmpty)
+            if let evicted = resolved.request.goneOriginal {
+                let made = try store.entries(for: resolved.key.ofDerivedImages).compactMap { StoredDerivedImage($0) }
+                let replacement = StoredCandidate(
+                    madeOfEvictedOriginal: made.filter { $0.record.original == evicted }, generation)
+                if let replacement { candidates.append(replacement) }
+            }
+            return answering(resolved, candidates)
+        } catch {
+            throw ImageCacheError(error)
+        }
+    }
+
+    /// Error responses answer only the requests of a proxy, which stores them.
+    func answering(_ resolved: ResolvedRequest, _ candidates: [StoredCandidate]) -> [StoredCandidate] {
+        resolved.request.transfer.forwardsErrorResponses
+            ? candidates : candidates.filter { $0.record.response.status.kind == .successful }
+    }
+
+    /// The received part of an unfinished download, if it may be stored.
+    private func partialCandidate(for resolved: ResolvedRequest) throws(ImageCacheError) -> PartialCandidate? {
+        do throws(StoreError) {
+            guard let body = try store.openPartial(for: resolved.key), !body.held.isEmpty,
+                let record = ResponseRecord(decoding: body.header)
+            else { return nil }
+            // The partial of a response that must not be stored is kept for its own download alone.
+            let message = HTTPResponse(status: record.response.status, headerFields: record.response.fields)
+            guard case .store = rules.storability(of: message, to: resolved.cacheRequest, receivedAt: now()) else {
+                return nil
+            }
+            var response = record.response
+            response.extent = .partial(held: body.held, total: body.total)
+            return PartialCandidate(body: body, response: response)
+        } catch {
+            throw ImageCacheError(error)
+        }
+    }
+
+    // MARK: Hits
+
+    /// A stored response that may be served, opened.
+    struct Hit {
+        enum Body {
+            case file(CachedFile)
+            case partial(PartialBody, Range<Int64>)
+        }
+
+        let body: Body
+        let served: ServedResponse
+        /// The stored response that is served.
+        let response: StoredResponse
+
+        var file: CachedFile? { if case .file(let file) = body { file } else { nil } }
+    }
+
+    /// Opens the stored response that a look-up serves; `nil` if it serves none, with the decision that led to that.
+    func open(
+        _ lookup: inout Lookup, for resolved: ResolvedRequest
+    ) throws(ImageCacheError) -> (hit: Hit?, decision: StoredDecision) {
+        while true {
+            let decision = lookup.decision(by: rules, at: now())
+            guard let served = decision.served else { return (nil, decision) }
+            if let body = try open(served, of: lookup, for: resolved, decision) {
+                return (Hit(body: body, served: served, response: lookup.response(at: served.candidate)), decision)
+            }
+            lookup.remove(at: served.candidate)
+        }
+    }
+
+    private func open(
+        _ served: ServedResponse, of lookup: Lookup, for resolved: ResolvedRequest, _ decision: StoredDecision
+    ) throws(ImageCacheError) -> Hit.Body? {
+        if served.candidate < lookup.candidates.count {
+            let source: CachedFile.Source = served.isStale ? .stale : .disk
+            return try open(lookup.candidates[served.candidate], for: resolved, as: source, decision.status)
+                .map { .file($0) }
+        }
+        guard let body = lookup.partial?.body, let range = served.range(of: nil) else { return nil }
+        do throws(StoreError) {
+            return try body.isIntact(range) ? .partial(body, range) : nil
+        } catch {
+            throw ImageCacheError(error)
+        }
+    }
+
+    /// The stored file for a request, if it may be served as it is, without a request to the origin.
+    func stored(_ request: FileRequest) throws(ImageCacheError) -> CachedFile? {
+        let resolved = try ResolvedRequest(request, by: rules)
+        var lookup = Lookup(resolved.cacheRequest, try candidates(for: resolved), allowing: .usable)
+        return try open(&lookup, for: resolved).hit?.file
+    }
+
+    /// A response from the store.
+    struct StoredResponseHit {
+        var response: CachedResponse
+        /// True if the response is stale and must be revalidated in the background.
+        var needsRevalidation = false
+    }
+
+    /// The stored response to a request for a part, the head or a change of a file, if it may be served without asking the origin.
+    func storedResponse(_ resolved: ResolvedRequest) throws(ImageCacheError) -> StoredResponseHit? {
+        var lookup = Lookup(
+            resolved.asked, try candidates(for: resolved), partial: try partialCandidate(for: resolved),
+            allowing: revalidatesInBackground ? .staleWhileRevalidating : .usable)
+        let (hit, decision) = try open(&lookup, for: resolved)
+        guard let hit else {
+            guard let failure = decision.failure else { return nil }
+            guard failure.reason == .onlyIfCached else { throw Self.notCached(resolved) }
+            return StoredResponseHit(
+                response: CachedResponse(HTTPResponse(status: .gatewayTimeout), decision.status))
+        }
+        let head = rules.head(of: hit.served, from: hit.response)
+        let response =
+            switch hit.body {
+            case .file(let file): CachedResponse(head, hit.served.range(of: file.size), of: file)
+            case .partial(let body, let range): CachedResponse(head, range, of: body, decision.status)
+            }
+        return StoredResponseHit(response: response, needsRevalidation: decision.needsRevalidation)
+    }
+
+    // MARK: The next step of a fetch
+
+    /// The result of a look-up for a fetch.
+    enum LookupResult {
+        case hit(CachedFile, needsRevalidation: Bool)
+        case miss(ConditionalRequest)
+        /// Only a stored response was acceptable, and there is none.
+        case notCached
+    }
+
+    /// Looks up the stored file for a request, also by the digest that the request expects.
+    ///
+    /// - Parameter wait: The wait for another fetch that has just ended. The response that it brought is served whatever the policy says of
+    ///   older ones.
+    func lookUp(_ resolved: ResolvedRequest, after wait: KeyWait? = nil) throws(ImageCacheError) -> LookupResult {
+        let candidates = try candidates(for: resolved)
+        if let wait, let file = try stored(since: wait, candidates, resolved) {
+            return .hit(file, needsRevalidation: false)
+        }
+        let isPatient = !revalidatesInBackground || resolved.request.awaitsRevalidation
+        var lookup = Lookup(
+            resolved.cacheRequest, candidates, allowing: isPatient ? .usable : .staleWhileRevalidating)
+        let (hit, decision) = try open(&lookup, for: resolved)
+        if let file = hit?.file { return .hit(file, needsRevalidation: decision.needsRevalidation) }
+        if decision.failure != nil { return .notCached }
+        if let file = try equalBody(resolved) { return .hit(file, needsRevalidation: false) }
+        var request = decision.conditionalRequest(about: lookup.candidates)
+        request.status.unusedReason = unusedReason(lookup, resolved)
+        return .miss(request)
+    }
+
+    /// A file that another fetch stored since a time.
+    func stored(since wait: KeyWait, _ resolved: ResolvedRequest) throws(ImageCacheError) -> CachedFile? {
+        try stored(since: wait, try candidates(for: resolved), resolved)
+    }
+
+    private func stored(
+        since wait: KeyWait, _ candidates: [StoredCandidate], _ resolved: ResolvedRequest
+    ) throws(ImageCacheError) -> CachedFile? {
+        var lookup = Lookup(resolved.cacheRequest, candidates, allowing: .usable)
+            .stored(since: wait.began, besides: wait.known, now: now())
+        guard !lookup.candidates.isEmpty, let hit = try open(&lookup, for: resolved).hit, var file = hit.file else {
+            return nil
+        }
+        file.source = .disk
+        file.cacheStatus = wait.status
+        file.cacheStatus.collapsed = true
+        file.cacheStatus.stored = true
+        file.cacheStatus.timeToLive = hit.served.remainingLifetime
+        return file
+    }
+
+    /// A wait for another fetch of the same key.
+    struct KeyWait {
+        var began: Date
+        /// The candidates that were stored before.
+        var known: [StoredCandidate] = []
+        /// The reason to ask the origin before the wait.
+        var status: CacheStatus
+    }
+
+    /// The reason why no stored response was used.
+    private func unusedReason(_ lookup: Lookup, _ resolved: ResolvedRequest) -> UnusedReason? {
+        if lookup.hasRemoved { return .damaged }
+        let reason = rules.unusedReason(lookup.request, stored: lookup.responses, now: now())
+        guard reason == .missing, resolved.owner != nil, let key = resolved.keys(ofURL: resolved.url).last else {
+            return reason
+        }
+        let isStoredForAll = (try? store.entries(for: key).isEmpty) == false
+        return isStoredForAll ? .owner : .missing
+    }
+
+    static func notCached(_ resolved: ResolvedRequest) -> ImageCacheError {
+        ImageCacheError(.notCached, url: resolved.request.url, message: "not in the cache, and offline")
+    }
+
+    // MARK: Bodies
+
+    /// Opens a stored body; `nil` if it is gone or damaged, or lacks the SHA-256 that the request names.
+    ///
+    /// - Parameter notesUse: False if the use of the entry was noted in the store already.
+    func open(
+        _ candidate: StoredCandidate, for resolved: ResolvedRequest, as source: CachedFile.Source,
+        _ status: CacheStatus, bytesTransferred: Int64 = 0, notesUse: Bool = true
+    ) throws(ImageCacheError) -> CachedFile? {
+        let body: StoredBody
+        do throws(StoreError) {
+            guard let stored = try store.open(candidate.entry, isHeld: candidate.isHeld) else { return nil }
+            body = stored
+        } catch {
+            throw ImageCacheError(error)
+        }
+        guard
+            let file = try self.file(
+                body, of: candidate, for: resolved, as: source, status, bytesTransferred: bytesTransferred)
+        else { return nil }
+        do throws(StoreError) {
+            if notesUse { try store.touch(candidate.entry) }
+            return file
+        } catch {
+            throw ImageCacheError(error)
+        }
+    }
+
+    /// The file of an open body for a request; `nil` if the body lacks the SHA-256 that the request names.
+    func file(
+        _ body: StoredBody, of candidate: StoredCandidate, for resolved: ResolvedRequest,
+        as source: CachedFile.Source, _ status: CacheStatus, bytesTransferred: Int64 = 0
+    ) throws(ImageCacheError) -> CachedFile? {
+        // The digest is the original's.
+        if candidate.made.isEmpty, !(try hasDigest(body, candidate.record.response, for: resolved.request)) {
+            return nil
+        }
+        return CachedFile(
+            source: source, bytesTransferred: bytesTransferred, resumedFrom: 0, finalURL: candidate.record.finalURL,
+            response: candidate.record.response, isStored: true, cacheStatus: status, body: body,
+            generation: candidate.generation)
+    }
+}
+
+extension ServedResponse {
+    /// The bytes of the representation that are the content.
+    func range(of size: Int64?) -> Range<Int64>? {
+        switch body {
+        case .none: nil
+        case .whole: size.map { 0..<$0 }
+        case .range(let range, _): range
+        }
+    }
+}
