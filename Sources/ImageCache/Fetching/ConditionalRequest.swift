@@ -1,4 +1,4 @@
-import DiskStore
+import FoundationEssentials
 import HTTPCaching
 import HTTPTypes
 
@@ -43,15 +43,16 @@ struct ConditionalRequest: Sendable {
         self.status = status
     }
 
-    /// The candidate that is better than an answer with this status, if the rules allow it.
-    func staleCandidate(for resolved: ResolvedRequest, after status: HTTPResponse.Status, by fetcher: Fetcher) -> Int? {
+    /// The candidate to serve in place of a response with this status, if the rules allow that.
+    func staleCandidate(
+        for request: CacheRequest, after status: HTTPResponse.Status, by rules: CacheRules, at now: Date
+    ) -> Int? {
         guard let index = validation?.candidate ?? fallback else { return nil }
         let response = candidates[index].record.response
-        let (rules, now) = (fetcher.rules, fetcher.now())
-        if rules.mayServeStale(response, after: .status(status), for: resolved.cacheRequest, now: now) { return index }
+        if rules.mayServeStale(response, after: .status(status), for: request, now: now) { return index }
         // A response that may be served before the origin responds may also replace an error.
         let decision = StoredDecision(
-            resolved.cacheRequest, stored: [response], allowing: .staleWhileRevalidating, by: rules, at: now)
+            request, stored: [response], allowing: .staleWhileRevalidating, by: rules, at: now)
         return decision.needsRevalidation ? index : nil
     }
 }

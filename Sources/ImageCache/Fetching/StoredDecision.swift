@@ -35,7 +35,8 @@ struct StoredDecision {
         switch (decision, allowance) {
         case (.serveAndRevalidate(let served, _), .staleWhileRevalidating): served
         case (.serve(let served), .fresh): served.isStale ? nil : served
-        case (.serve(let served), .storedOnly(let maxStale?)): -Int64(served.remainingLifetime) <= maxStale ? served : nil
+        case (.serve(let served), .storedOnly(let maxStale?)):
+            -Int64(served.remainingLifetime) <= maxStale ? served : nil
         case (.serve(let served), _): served
         default: nil
         }

@@ -172,7 +172,7 @@ final class Forwarder: Sendable {
             to: nil, Fetch(resolved.url, for: request), on: executor
         ) {
             [fetcher] (task) async throws(ImageCacheError) in
-            try await fetcher.passOn(resolved, status, task, in: generation)
+            try await fetcher.forwardUncached(resolved, status, task, in: generation)
         }
         guard let start = await subscription.context.start.value() else { throw .cancelled }
         if !isSafe, let head = start.head {

@@ -16,7 +16,7 @@ extension DownloadCache {
         return try await fetcher.pool.subscribe(to: nil, fetch, on: executor) {
             [fetcher] (task) async throws(ImageCacheError) in
             try await task.context.run { () async throws(ImageCacheError) in
-                try await fetcher.load(try ResolvedRequest(request, by: fetcher.rules), task, for: .file)
+                try await fetcher.performFetch(try ResolvedRequest(request, by: fetcher.rules), task, for: .file)
             }
         }.value()
     }

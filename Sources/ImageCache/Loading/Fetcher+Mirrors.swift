@@ -19,11 +19,6 @@ extension Fetcher {
             usesAnnouncedMirrors: request.usesAnnouncedMirrors, rates: originRates, signatures: rules.signatures,
             tell: notify)
     }
-
-    func transport(for origin: OriginRequest) -> any HTTPTransport {
-        let fetch = origin.fetch
-        return transport(for: origin.resolved.request) { fetch.mirrorEvents.notify($0) }
-    }
 }
 
 extension ResolvedRequest {

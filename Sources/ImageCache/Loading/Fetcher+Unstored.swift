@@ -27,7 +27,7 @@ extension Fetcher {
         } catch {
             throw (error.cause as? StoreError)?.code == .full ? failure : ImageCacheError(error)
         }
-        guard case .body = result.outcome, let head = sink.head else { throw Self.failure(result, resolved) }
+        guard case .body = result.outcome, let head = sink.head else { throw .failure(result, resolved) }
         let record = ResponseRecord(head, answering: resolved, rules: rules)
         let body: StoredBody
         do throws(StoreError) {

@@ -1,4 +1,3 @@
-import DiskStore
 import Transfer
 
 /// The time to wait for another request that holds the key, in this process or another.
@@ -38,19 +37,5 @@ struct KeyPatience: Sendable {
         if let known = self.progress, progress != known { progressed = now }
         self.progress = progress
         return now - progressed < stall && total.map { now - began < $0 } ?? true
-    }
-}
-
-extension Fetcher {
-    /// The key's lock; `nil` when the wait for it was given up.
-    func lock(_ resolved: ResolvedRequest, _ waiting: KeyWaiting) async throws(ImageCacheError) -> KeyLock? {
-        var patience = KeyPatience(waiting, resolved.request.transfer, now: .now)
-        do {
-            return try await store.lock(resolved.key) { patience.lasts(at: .now, progress: $0) }
-        } catch let error as StoreError {
-            throw ImageCacheError(error)
-        } catch {
-            throw ImageCacheError(.cancelled, url: resolved.request.url, message: "cancelled", cause: error)
-        }
     }
 }

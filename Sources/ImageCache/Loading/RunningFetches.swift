@@ -39,14 +39,6 @@ struct FetchTerms: Hashable, Sendable {
     }
 }
 
-extension Fetcher {
-    /// Sees to it that what is fetched for an equal request is at least as urgent as this one.
-    func raise(_ request: FileRequest) {
-        guard request.priority > .background, let resolved = try? ResolvedRequest(request, by: rules) else { return }
-        fetches.raise(resolved.key, to: request.priority)
-    }
-}
-
 /// The requests to origins in progress in this process, by key: a file, a thumbnail's original and a proxied response are found by each other
 /// here.
 final class RunningFetches: Sendable {

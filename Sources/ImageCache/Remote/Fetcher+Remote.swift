@@ -12,7 +12,7 @@ extension Fetcher {
     func storeFromRemote(_ look: RemoteLook) async -> RemoteFinding {
         var finding = RemoteFinding(fill: RemoteFill(knowing: remote?.knownPosition))
         let (resolved, generation) = (look.resolved, look.generation)
-        guard let remote, look.conditional.candidates.isEmpty, mayUseRemote(resolved) else { return finding }
+        guard let remote else { return finding }
         let found = await remote.object(for: resolved.key, of: resolved.url)
         defer { look.task.context.shared.withLock { $0.hasLooked = true } }
         finding.wasAsked = found.wasAsked

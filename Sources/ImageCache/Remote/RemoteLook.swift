@@ -5,7 +5,6 @@ extension Fetcher {
     /// A look at the remote store for a request, before the origin is asked.
     struct RemoteLook {
         let resolved: ResolvedRequest
-        let conditional: ConditionalRequest
         let generation: Generation
         let task: FetchPool.SharedTask
         let consumer: Consumer

@@ -25,8 +25,8 @@ extension Fetcher {
 
     private func lease(_ finding: RemoteFinding, _ look: RemoteLook) async throws(ImageCacheError) -> RemoteFinding {
         let resolved = look.resolved
-        guard finding.entry == nil, let remote, look.conditional.candidates.isEmpty, mayUseRemote(resolved),
-            remote.usesLease(for: resolved.key), let limit = leasePatience(of: look.consumer, resolved, remote)
+        guard finding.entry == nil, let remote, remote.usesLease(for: resolved.key),
+            let limit = leasePatience(of: look.consumer, resolved, remote)
         else { return finding }
         switch await remote.lease(for: resolved.key) {
         case .unavailable: return finding
@@ -91,32 +91,6 @@ extension Fetcher {
             return min(max(options.connectTimeout, options.stallTimeout), options.maxTime ?? .seconds(3600))
         // A client waits: long enough for a dead holder's lease to expire, and not for a slow one.
         case .atMost: return remote.configuration.leaseTime * 3 / 2
-        }
-    }
-
-    // MARK: The origin
-
-    /// Asks the origin and shares its response, under a lease if there is one: that lasts until the response is uploaded, of a large one
-    /// the first part and the list, or turns out to be of no use to others.
-    func askOrigin(
-        _ request: OriginRequest, filling fill: RemoteFill
-    ) async throws(ImageCacheError) -> CachedFile {
-        let (key, lease) = (request.resolved.key, fill.lease)
-        lease?.keep(during: request.fetch)
-        request.fetch.shared.withLock { $0.fill = fill }
-        defer { request.fetch.shared.withLock { $0.fill = fill.withoutLease } }
-        do throws(ImageCacheError) {
-            let file = try await askOrigin(request)
-            let isShared = share(file, request.resolved, request.fetch, fill)
-            if !isShared, let lease {
-                if file.source == .network { remote?.noteUnshareable(key) }
-                lease.release()
-            }
-            return file
-        } catch {
-            if error.code == .notStorable, lease != nil { remote?.noteUnshareable(key) }
-            lease?.release()
-            throw error
         }
     }
 }

@@ -6,46 +6,6 @@ import Transfer
 
 /// The changes that a response makes to the store.
 extension Fetcher {
-    /// A stored body takes the place of what the origin was asked about (RFC 9111 section 4.3.3), also when it is another
-    /// variant, and what was made of an original that is no more must not lie around.
-    ///
-    /// - Returns: The file, in the generation that it then stands for.
-    func replace(_ conditional: ConditionalRequest, by file: CachedFile, _ resolved: ResolvedRequest) -> CachedFile {
-        guard file.isStored, !conditional.candidates.isEmpty else { return file }
-        let replaced = (conditional.validation?.candidates ?? []).map { conditional.candidates[$0].entry }
-            .filter { $0.id != file.body.entry.id }
-        var file = file
-        let after = try? store.remove(replaced, and: resolved.key.ofDerivedImages, replacedIn: file.generation)
-        if let after { file.generation = after }
-        return file
-    }
-
-    /// An unsafe request that worked makes what is stored for its URL invalid (RFC 9111 section 4.4), and what was made of that:
-    /// the asker's own, and what is everybody's.
-    ///
-    /// - Parameter generation: the one that the request began in.
-    /// - Returns: The generation that its own response belongs to.
-    @discardableResult
-    func invalidate(after head: ResponseHead, _ resolved: ResolvedRequest, _ generation: Generation) -> Generation {
-        invalidate(after: HTTPResponse(status: head.status, headerFields: head.fields), resolved, generation)
-    }
-
-    @discardableResult
-    func invalidate(after response: HTTPResponse, _ resolved: ResolvedRequest, _ generation: Generation) -> Generation {
-        var generation = generation
-        for url in rules.urlsInvalidated(by: response, to: resolved.cacheRequest) {
-            // A store that fails here fails the commit as well, and says so there.
-            hotResponses.forget(url, of: resolved.request.owner)
-            let keys = resolved.keys(ofURL: url).flatMap { [$0, $0.ofDerivedImages, $0.ofSearch] }
-            remote?.invalidate(
-                resolved.keys(ofURL: url), url: rules.keyURL(of: url), allOwners: resolved.owner != nil)
-            let wasCurrent = store.isCurrent(generation.epoch)
-            _ = try? store.remove(keys, invalidating: .resource(url))
-            if wasCurrent { generation = store.generation(of: resolved.url) }
-        }
-        return generation
-    }
-
     func beginBody(_ key: EntryKey, _ generation: Generation) throws(ImageCacheError) -> BodyWriter {
         do throws(StoreError) {
             let writer = try store.beginBody(for: key)
@@ -141,7 +101,7 @@ extension Fetcher {
         _ result: TransferResult, _ conditional: ConditionalRequest, _ resolved: ResolvedRequest
     ) async throws(ImageCacheError) -> CachedFile? {
         guard let validation = conditional.validation else {
-            if resolved.request.changedSince != nil { throw Self.failure(result, resolved) }
+            if resolved.request.changedSince != nil { throw .failure(result, resolved) }
             throw ImageCacheError(
                 .wrongBytes, url: resolved.request.url,
                 message: "the server said 304 (Not Modified) although nothing was asked")
@@ -196,5 +156,9 @@ extension Fetcher {
             throw ImageCacheError(error)
         }
         return candidate
+    }
+
+    func remainingLifetime(of response: StoredResponse, _ resolved: ResolvedRequest) -> Int? {
+        rules.served(response, for: resolved.cacheRequest, now: now())?.remainingLifetime
     }
 }

@@ -6,24 +6,16 @@ import Transfer
 /// One request to the origin: for which consumer, in which generation of its resource, and with which stored responses at hand.
 struct OriginRequest: Sendable {
     let resolved: ResolvedRequest
-    var conditional: ConditionalRequest
+    let conditional: ConditionalRequest
     /// The one that the request begins in.
-    var generation: Generation
+    let generation: Generation
     let task: FetchPool.SharedTask
     let consumer: Fetcher.Consumer
     /// The key's, if it is held. Released as soon as nobody else can use the response.
     let lock: KeyLock?
-    /// The remaining attempts to repair a file whose blocks were altered on disk before the commit.
-    var repairs = 3
     /// False when a stored body that was to answer in place of the response has turned out to be damaged.
     var mayReuseBodies = true
-    /// Bytes that crossed the network for this request before.
-    var received: Int64 = 0
-
     var fetch: Fetch { task.context }
-
-    /// True if the request may be sent again for a file whose blocks were altered on disk.
-    var mayRepair: Bool { consumer.isFile && repairs > 0 && resolved.cacheRequest.isSafe }
 
     /// The place of a body in the store.
     func storing(under key: EntryKey, by fetcher: Fetcher) throws(ImageCacheError) -> ResponseSink.Storing {
@@ -37,11 +29,17 @@ struct OriginRequest: Sendable {
 
     /// Returns true if a stale response is preferred to one with this status. For files this is decided after the transfer.
     func mayServeStale(after status: HTTPResponse.Status, by fetcher: Fetcher) -> Bool {
-        conditional.staleCandidate(for: resolved, after: status, by: fetcher) != nil
+        conditional.staleCandidate(
+            for: resolved.cacheRequest, after: status, by: fetcher.rules, at: fetcher.now()) != nil
     }
 
     /// Returns true if a response with this status may replace the stored ones.
     func mayStore(_ status: HTTPResponse.Status, by fetcher: Fetcher) -> Bool {
         fetcher.rules.mayTakePlace(of: conditional.candidates.map(\.record.response), status)
     }
+}
+
+extension EntryKey {
+    /// For what arrives of a body that belongs to another status than 200.
+    var ofStatus: EntryKey { EntryKey("status " + value) }
 }

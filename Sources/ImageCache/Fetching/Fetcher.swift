@@ -6,7 +6,7 @@ import HTTPCaching
 import HTTPTypes
 import Transfer
 
-/// The way of one request: key, store, decision, lock, transfer, commit.
+/// The parts of a cache that its fetches share. ``FetchDriver`` performs each fetch.
 struct Fetcher: Sendable {
     let store: DiskStore
     let rules: CacheRules
@@ -89,7 +89,7 @@ struct Fetcher: Sendable {
         let subscription = pool.subscribe(to: key, Fetch(request.url, key, for: request), on: executor) {
             (task) async throws(ImageCacheError) in
             try await task.context.run { () async throws(ImageCacheError) in
-                try await load(try ResolvedRequest(request, by: rules), task, for: .file)
+                try await performFetch(try ResolvedRequest(request, by: rules), task, for: .file)
             }
         }
         if !subscription.isFirst { subscription.context.join(request) }
@@ -102,99 +102,13 @@ struct Fetcher: Sendable {
         return try await subscription.value().sharing(!subscription.isFirst)
     }
 
-    /// The store's answer, or the origin's, who is asked by one caller at a time for one key, as far as locks can tell and
-    /// waiting is worth it.
-    func load(
+    /// Performs a fetch: the store's response, or the origin's.
+    func performFetch(
         _ resolved: ResolvedRequest, _ task: FetchPool.SharedTask, for consumer: Consumer
     ) async throws(ImageCacheError) -> CachedFile {
-        guard resolved.cacheRequest.isAnsweredFromStore else {
-            return try await write(resolved, task, for: consumer)
-        }
-        let fetch = task.context
-        let began = now()
-        var generation = store.generation(of: resolved.url)
-        var conditional: ConditionalRequest
-        switch try plan(resolved) {
-        case .serve(let file): return file
-        case .ask(let request): conditional = request
-        }
-        if Task.isCancelled { throw .cancelled }
-
-        var lock = try tryLock(resolved)
-        if lock == nil, consumer.waiting != .none {
-            fetch.report { $0.phase = .waitingForOther }
-            fetches.raise(resolved.key, to: resolved.request.priority)
-            if case .response = consumer, let other = fetches.running(resolved.key, in: generation.epoch),
-                let file = try await follow(other, resolved, conditional, fetch)
-            {
-                return file
-            }
-            lock = try await self.lock(resolved, consumer.waiting)
-            generation = store.generation(of: resolved.url)
-            let wait = KeyWait(began: began, known: conditional.candidates, status: conditional.status)
-            switch try plan(resolved, after: wait) {
-            case .serve(let file): return file
-            case .ask(let request): conditional = request
-            }
-        }
-        defer { lock?.release() }
-        let fetching = fetches.begin(resolved, task, generation.epoch)
-        defer { fetches.end(resolved.key, fetching) }
-        let found = try await lookInRemote(
-            RemoteLook(
-                resolved: resolved, conditional: conditional, generation: generation, task: task, consumer: consumer))
-        var (served, isHit) = (CachedFile?.none, found.hasParts)
-        if let entry = found.entry {
-            switch try plan(resolved) {
-            case .serve(let file):
-                isHit = file.body.entry.id == entry
-                served = isHit ? file.fromRemote : file
-            case .ask(let request):
-                isHit = request.candidates.contains { $0.entry.id == entry }
-                conditional = request
-            }
-        }
-        if found.wasAsked { remote?.noteLookUp(isHit) }
-        if let served { return served }
-        return try await askOrigin(
-            OriginRequest(
-                resolved: resolved, conditional: conditional, generation: generation, task: task, consumer: consumer,
-                lock: lock), filling: found.fill)
-    }
-
-    /// The next step of a fetch after a look-up.
-    private enum Plan {
-        case serve(CachedFile)
-        case ask(ConditionalRequest)
-    }
-
-    private func plan(_ resolved: ResolvedRequest, after wait: KeyWait? = nil) throws(ImageCacheError) -> Plan {
-        switch try lookUp(resolved, after: wait) {
-        case .hit(let file, let needsRevalidation):
-            if needsRevalidation { revalidateInBackground(resolved) }
-            return .serve(file)
-        case .miss(let request): return .ask(request)
-        case .notCached: throw Self.notCached(resolved)
-        }
-    }
-
-    /// Writes a request through to the origin (RFC 9111 section 4): it waits for no other request, and answers no other.
-    private func write(
-        _ resolved: ResolvedRequest, _ task: FetchPool.SharedTask, for consumer: Consumer
-    ) async throws(ImageCacheError) -> CachedFile {
-        let generation = store.generation(of: resolved.url)
-        switch try plan(resolved) {
-        case .serve(let file): return file
-        case .ask(let conditional):
-            return try await askOrigin(
-                OriginRequest(
-                    resolved: resolved, conditional: conditional, generation: generation, task: task,
-                    consumer: consumer, lock: nil))
-        }
-    }
-
-    private func tryLock(_ resolved: ResolvedRequest) throws(ImageCacheError) -> KeyLock? {
-        do throws(StoreError) { return try store.tryLock(resolved.key) } catch { throw ImageCacheError(error) }
+        let turn: FetchMachine.Turn = resolved.cacheRequest.isAnsweredFromStore ? .shared : .write
+        var driver = FetchDriver(resolved, task, for: consumer, turn, by: self)
+        return try await driver.run()
     }
 
     func close(uploadingFor time: Duration) async {
@@ -204,26 +118,42 @@ struct Fetcher: Sendable {
         store.close()
     }
 
-    /// Asks the origin whether what was just served stale is still right, unless somebody is at it.
+    /// Revalidates a stale response in the background, unless another fetch has its key.
     func revalidateInBackground(_ resolved: ResolvedRequest) {
         let request = resolved.with(.reloadRevalidatingCacheData)
         let subscription = pool.subscribe(to: nil, Fetch(resolved.url, for: request.request), on: executor) {
             (task) async throws(ImageCacheError) in
             try await task.context.run { () async throws(ImageCacheError) in
-                guard let lock = try tryLock(request) else { throw .cancelled }
-                defer { lock.release() }
-                let generation = store.generation(of: request.url)
-                switch try plan(request) {
-                case .serve(let file): return file
-                case .ask(let conditional):
-                    return try await askOrigin(
-                        OriginRequest(
-                            resolved: request, conditional: conditional, generation: generation, task: task,
-                            consumer: .file, lock: lock), filling: RemoteFill(knowing: remote?.knownPosition))
-                }
+                var driver = FetchDriver(request, task, for: .file, .revalidation, by: self)
+                return try await driver.run()
             }
         }
         subscription.keepUntilEnd()
+    }
+
+    /// Raises the priority of a fetch of an equal request, if there is one, to that of this request.
+    func raise(_ request: FileRequest) {
+        guard request.priority > .background, let resolved = try? ResolvedRequest(request, by: rules) else { return }
+        fetches.raise(resolved.key, to: request.priority)
+    }
+
+    // MARK: Locks
+
+    /// The key's lock; `nil` if another fetch has it.
+    func tryLock(_ resolved: ResolvedRequest) throws(ImageCacheError) -> KeyLock? {
+        do throws(StoreError) { return try store.tryLock(resolved.key) } catch { throw ImageCacheError(error) }
+    }
+
+    /// The key's lock; `nil` if the wait for it was given up.
+    func lock(_ resolved: ResolvedRequest, _ waiting: KeyWaiting) async throws(ImageCacheError) -> KeyLock? {
+        var patience = KeyPatience(waiting, resolved.request.transfer, now: .now)
+        do {
+            return try await store.lock(resolved.key) { patience.lasts(at: .now, progress: $0) }
+        } catch let error as StoreError {
+            throw ImageCacheError(error)
+        } catch {
+            throw ImageCacheError(.cancelled, url: resolved.request.url, message: "cancelled", cause: error)
+        }
     }
 }
 

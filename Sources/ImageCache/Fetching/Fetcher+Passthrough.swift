@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 import DiskStore
 import FoundationEssentials
 import HTTPCaching
@@ -5,7 +6,49 @@ import HTTPSemantics
 import HTTPTypes
 import Transfer
 
+/// Responses that begin before their body is there: for a proxy, and for requests about a part or the head of a file.
 extension Fetcher {
+    /// Performs the fetch of a response, begun for the client that asked first.
+    ///
+    /// - Parameter consumer: ``Consumer/response(_:publishing:)``.
+    func respond(
+        _ resolved: ResolvedRequest, _ task: FetchPool.SharedTask, for consumer: Consumer
+    ) async throws(ImageCacheError) -> CachedFile {
+        try await starting(task.context, resolved) { () async throws(ImageCacheError) in
+            try await performFetch(resolved, task, for: consumer)
+        }
+    }
+
+    /// Sends one client's request past the store (``Consumer/oneClient``). Returns when the response has ended.
+    ///
+    /// - Throws: `.notStorable` after a response that went past the store.
+    func forwardUncached(
+        _ resolved: ResolvedRequest, _ status: CacheStatus, _ task: FetchPool.SharedTask, in generation: Generation
+    ) async throws(ImageCacheError) -> CachedFile {
+        try await starting(task.context, resolved) { () async throws(ImageCacheError) in
+            var driver = FetchDriver(
+                resolved, task, for: .oneClient, .passthrough, in: generation, status: status, by: self)
+            return try await driver.run()
+        }
+    }
+
+    /// Reports the end of the fetch to those that still wait for its start.
+    private func starting(
+        _ fetch: Fetch, _ resolved: ResolvedRequest, _ work: () async throws(ImageCacheError) -> CachedFile
+    ) async throws(ImageCacheError) -> CachedFile {
+        do throws(ImageCacheError) {
+            let file = try await work()
+            fetch.start.fulfill(.file(file))
+            fetch.end(with: file)
+            return file
+        } catch {
+            let error = error.with(url: resolved.request.url)
+            fetch.start.fulfill(.failed(error))
+            fetch.end()
+            throw error
+        }
+    }
+
     /// The response to a request from a file that was just loaded.
     func response(to resolved: ResolvedRequest, from file: CachedFile) throws(ImageCacheError) -> CachedResponse {
         var response = file.response
@@ -37,7 +80,7 @@ extension Fetcher {
         let response = HTTPResponse(
             status: result.head.status, headerFields: result.head.fields.endToEnd())
         if response.status.kind != .successful {
-            guard resolved.request.transfer.forwardsErrorResponses else { throw Self.failure(result, resolved) }
+            guard resolved.request.transfer.forwardsErrorResponses else { throw .failure(result, resolved) }
             var status = decision.cacheStatus()
             status.forwardStatus = response.status.code
             return CachedResponse(response, status)

@@ -1,0 +1,395 @@
+import ConcurrencyPrimitives
+import Digests
+import DiskStore
+import FoundationEssentials
+import HTTPCaching
+import HTTPTypes
+import Transfer
+
+/// Performs the actions of a ``FetchMachine``: the one way from a request to its file, in one task for each fetch.
+struct FetchDriver {
+    private let fetcher: Fetcher
+    private let resolved: ResolvedRequest
+    private let task: FetchPool.SharedTask
+    private let consumer: Fetcher.Consumer
+    private let isShared: Bool
+    private var machine: FetchMachine
+
+    private let began: Date
+    /// The generation of the resource that the present request belongs to.
+    private var generation: Generation
+    private var lock: KeyLock?
+    /// The number of this fetch among the running ones.
+    private var running: UInt64?
+    /// The file that was opened or stored last.
+    private var file: CachedFile?
+
+    // The result of the shared store, and the state in which the origin is asked.
+    private var remote: Fetcher.RemoteFinding?
+    private var fill: RemoteFill?
+
+    // The response of the origin.
+    private var sink: ResponseSink?
+    private var result: TransferResult?
+    private var forwardStatus: Int?
+    /// Bytes that crossed the network, over all requests.
+    private var received: Int64 = 0
+    /// The digest that the response announced of a stored body.
+    private var announced: Digest?
+    private var mayReuseBodies = true
+
+    private var fetch: Fetch { task.context }
+    private var conditional: ConditionalRequest { machine.conditional }
+    private var status: CacheStatus {
+        var status = conditional.status
+        status.forwardStatus = forwardStatus
+        return status
+    }
+
+    /// - Parameters:
+    ///   - generation: The generation in which the request begins; `nil`: the present one.
+    ///   - status: The handling of a request that is passed through.
+    init(
+        _ resolved: ResolvedRequest, _ task: FetchPool.SharedTask, for consumer: Fetcher.Consumer,
+        _ turn: FetchMachine.Turn, in generation: Generation? = nil, status: CacheStatus? = nil, by fetcher: Fetcher
+    ) {
+        self.fetcher = fetcher
+        self.resolved = resolved
+        self.task = task
+        self.consumer = consumer
+        isShared = turn == .shared
+        machine = FetchMachine(
+            resolved, for: consumer, turn, by: fetcher.rules, usesRemote: fetcher.mayUseRemote(resolved), status: status
+        )
+        began = fetcher.now()
+        self.generation = generation ?? fetcher.store.generation(of: resolved.url)
+    }
+
+    mutating func run() async throws(ImageCacheError) -> CachedFile {
+        defer { release() }
+        var event = FetchEvent.began
+        while let action = machine.received(event) {
+            if case .end(let end) = action { return try finish(end) }
+            guard !action.isSkippedWhenCancelled || !Task.isCancelled else {
+                event = .cancelled
+                continue
+            }
+            do throws(ImageCacheError) { event = try await perform(action) } catch { event = .failed(error) }
+        }
+        throw .cancelled
+    }
+
+    private mutating func perform(_ action: FetchAction) async throws(ImageCacheError) -> FetchEvent {
+        switch action {
+        case .lookUp(let purpose): return try lookUp(purpose)
+        case .lock:
+            lock = try fetcher.tryLock(resolved)
+            return lock == nil ? .busy : .locked
+        case .follow: return try await follow()
+        case .wait(let waiting):
+            noteWait()
+            lock = try await fetcher.lock(resolved, waiting)
+            return lock == nil ? .busy : .locked
+        case .askRemote: return try await askRemote()
+        case .askOrigin(let attempt): return try await askOrigin(attempt)
+        case .compareStored: return try compareStored()
+        case .confirm: return try await confirm()
+        case .renew, .store:
+            do throws(ImageCacheError) {
+                if case .renew = action { return try await renew() }
+                return try await store()
+            } catch {
+                storingFailed(error)
+                throw error
+            }
+        case .readPin:
+            return .pin(maxStale: (try? fetcher.store.pinnedMaxStale(resolved.key)) ?? nil, at: fetcher.now())
+        case .openStale(let index): return try openStale(conditional.candidates[index])
+        case .end: return .cancelled
+        }
+    }
+
+    // MARK: The store
+
+    private mutating func lookUp(_ purpose: FetchLookUp) throws(ImageCacheError) -> FetchEvent {
+        var wait: Fetcher.KeyWait?
+        switch purpose {
+        case .first: generation = fetcher.store.generation(of: resolved.url)
+        case .afterWait:
+            generation = fetcher.store.generation(of: resolved.url)
+            wait = Fetcher.KeyWait(began: began, known: conditional.candidates, status: conditional.status)
+        case .remote: break
+        case .later:
+            let requested = file?.response.requestTime ?? began
+            file = try fetcher.stored(since: Fetcher.KeyWait(began: requested, status: status), resolved)
+            return .lookedUp(file == nil ? .notCached : .hit())
+        }
+        let found = try fetcher.lookUp(resolved, after: wait)
+        let isRemote = purpose == .remote && noteRemote(found)
+        switch found {
+        case .hit(let hit, let needsRevalidation):
+            file = isRemote ? hit.fromRemote : hit
+            return .lookedUp(.hit(needsRevalidation: needsRevalidation))
+        case .miss(let conditional): return .lookedUp(.miss(conditional))
+        case .notCached: return .lookedUp(.notCached)
+        }
+    }
+
+    private mutating func openStale(_ candidate: StoredCandidate) throws(ImageCacheError) -> FetchEvent {
+        var status = status
+        status.detail = StaleReason.originFailed.detail
+        status.timeToLive = fetcher.remainingLifetime(of: candidate.record.response, resolved)
+        file = try fetcher.open(candidate, for: resolved, as: .stale, status, bytesTransferred: received)
+        guard file != nil else { return .evicted }
+        // Readers that have the head, or bytes, of the response that was cut must not get the rest of this one.
+        fetch.growth.restart()
+        return .opened
+    }
+
+    // MARK: Other fetches
+
+    private func noteWait() {
+        fetch.report { $0.phase = .waitingForOther }
+        fetcher.fetches.raise(resolved.key, to: resolved.request.priority)
+    }
+
+    /// Answers from the body that another fetch of this process brings, such as a thumbnail's original.
+    private mutating func follow() async throws(ImageCacheError) -> FetchEvent {
+        noteWait()
+        guard let other = fetcher.fetches.running(resolved.key, in: generation.epoch),
+            let subscription = fetcher.pool.join(other.task)
+        else { return .notFollowable }
+        guard let followable = await subscription.context.followable.value() else { throw .cancelled }
+        guard let followable, case .complete(let length?) = followable.response.extent,
+            FetchTerms(resolved).mayFollow(other.terms, length: length),
+            fetcher.rules.variantKey(of: resolved.cacheRequest.fields, for: followable.response.fields) != nil,
+            fetcher.rules.isSelected(followable.response, by: resolved.cacheRequest.fields)
+        else { return .notFollowable }
+        var status = conditional.status
+        status.forwardStatus = followable.response.status.code
+        status.stored = true
+        status.collapsed = true
+        fetch.start.fulfill(
+            .growing(
+                followable.response.withEmptyCookies, status, version: followable.version,
+                subscription.context.growth))
+        // Readers have the head: a failure from here on is theirs too.
+        file = try await subscription.value().sharing(true)
+        return .followed
+    }
+
+    /// Lets requests of this process find this fetch by its key.
+    private mutating func announceRunning() {
+        guard isShared, running == nil else { return }
+        running = fetcher.fetches.begin(resolved, task, generation.epoch)
+    }
+
+    private mutating func release() {
+        if let running { fetcher.fetches.end(resolved.key, running) }
+        lock?.release()
+    }
+
+    // MARK: Other machines
+
+    private mutating func askRemote() async throws(ImageCacheError) -> FetchEvent {
+        announceRunning()
+        let found = try await fetcher.lookInRemote(
+            Fetcher.RemoteLook(resolved: resolved, generation: generation, task: task, consumer: consumer))
+        (remote, fill) = (found, found.fill)
+        if found.entry != nil { return .remoteStored }
+        if found.wasAsked { fetcher.remote?.noteLookUp(found.hasParts) }
+        return .remoteMissed
+    }
+
+    /// Returns true if the object of the shared store is of use, and counts that.
+    private func noteRemote(_ found: Fetcher.LookupResult) -> Bool {
+        guard let remote else { return false }
+        let isHit =
+            switch found {
+            case .hit(let file, _): file.body.entry.id == remote.entry
+            case .miss(let conditional): conditional.candidates.contains { $0.entry.id == remote.entry }
+            case .notCached: remote.hasParts
+            }
+        if remote.wasAsked { fetcher.remote?.noteLookUp(isHit) }
+        return isHit
+    }
+
+    /// Shares the response of the origin with other machines. Otherwise the lease for it ends.
+    private func share(_ failure: ImageCacheError?) {
+        guard let fill else { return }
+        defer { fetch.shared.withLock { $0.fill = fill.withoutLease } }
+        if let file, fetcher.share(file, resolved, fetch, fill) { return }
+        guard let lease = fill.lease else { return }
+        if file?.source == .network || failure?.code == .notStorable { fetcher.remote?.noteUnshareable(resolved.key) }
+        lease.release()
+    }
+
+    // MARK: The origin
+
+    private mutating func askOrigin(_ attempt: OriginAttempt) async throws(ImageCacheError) -> FetchEvent {
+        prepare(attempt)
+        let request = OriginRequest(
+            resolved: resolved, conditional: conditional, generation: generation, task: task, consumer: consumer,
+            lock: lock, mayReuseBodies: mayReuseBodies)
+        let sink = try ResponseSink(request, by: fetcher)
+        self.sink = sink
+        do throws(TransferError) {
+            let result = try await transfer(conditional, into: sink)
+            self.result = result
+            return ended(result, sink)
+        } catch {
+            return failed(error, sink)
+        }
+    }
+
+    private mutating func prepare(_ attempt: OriginAttempt) {
+        switch attempt {
+        case .first:
+            announceRunning()
+            fetcher.sweeper?.startOnce()
+            let fill = fill ?? RemoteFill(knowing: fetcher.remote?.knownPosition)
+            self.fill = fill
+            fill.lease?.keep(during: fetch)
+            fetch.shared.withLock { $0.fill = fill }
+        // Readers of the file may have got blocks that were altered.
+        case .repair: fetch.growth.restart()
+        case .withoutStoredBodies: mayReuseBodies = false
+        case .unconditional: break
+        }
+        forwardStatus = nil
+    }
+
+    private func transfer(
+        _ conditional: ConditionalRequest?, into sink: any BodySink
+    ) async throws(TransferError) -> TransferResult {
+        let fetch = fetch
+        let transport = fetcher.transport(for: resolved.request) { fetch.mirrorEvents.notify($0) }
+        return try await transport.run(
+            resolved.transferRequest(conditional, for: fetch), into: sink,
+            events: { [resolved] in resolved.report($0, to: fetch) })
+    }
+
+    private mutating func ended(_ result: TransferResult, _ sink: ResponseSink) -> FetchEvent {
+        received += result.bytesReceived
+        self.result?.bytesReceived = received
+        forwardStatus = result.head.status.code
+        generation = fetch.invalidateOnce { fetcher.invalidate(after: result.head, resolved, generation) }
+        if let passed = sink.passed {
+            passed.finish(.success(()))
+            sink.leavePartials()
+            return .passedThrough
+        }
+        if consumer.isOneClient, sink.target == nil {
+            // A response without content, such as one to HEAD.
+            fetch.start.fulfill(.head(result.head.passedOn, status))
+            return .passedThrough
+        }
+        switch result.outcome {
+        case .body: return .bodyEnded(isOutdated: !fetcher.store.isCurrent(generation.epoch))
+        case .notModified:
+            sink.discard()
+            return .notModified
+        case .status:
+            sink.leavePartials()
+            return .errorStatus(result.head.status, .failure(result, resolved), at: fetcher.now())
+        }
+    }
+
+    private mutating func failed(_ error: TransferError, _ sink: ResponseSink) -> FetchEvent {
+        received += error.bytesReceived
+        if let digest = (error.cause as? EqualBodyIsStored)?.digest {
+            sink.leavePartials()
+            announced = digest
+            return .announcedStoredBody
+        }
+        sink.passed?.finish(.failure(ImageCacheError(error)))
+        if (error.cause as? StoreError)?.code == .tooLarge { sink.discard() } else { sink.leavePartials() }
+        guard let head = (error.cause as? ResponseSink.StaleIsBetter)?.head else { return .originFailed(error) }
+        forwardStatus = head.status.code
+        return .errorStatus(head.status, ImageCacheError(error), at: fetcher.now())
+    }
+
+    private mutating func compareStored() throws(ImageCacheError) -> FetchEvent {
+        file = try announced.flatMap { digest throws(ImageCacheError) in try fetcher.equalBody(digest, resolved) }
+        file?.bytesTransferred = received
+        return .compared(isEqual: file != nil)
+    }
+
+    private mutating func confirm() async throws(ImageCacheError) -> FetchEvent {
+        let (result, _) = try response()
+        file = try await fetcher.confirm(result, conditional, resolved)
+        return file == nil ? .evicted : .confirmed
+    }
+
+    // MARK: A whole body
+
+    private func response() throws(ImageCacheError) -> (TransferResult, ResponseSink) {
+        guard let result, let sink else { throw .withoutResponse(resolved) }
+        return (result, sink)
+    }
+
+    /// Has the origin confirm the body by its validator, without sending a byte twice; without a validator it is sent again.
+    private mutating func renew() async throws(ImageCacheError) -> FetchEvent {
+        guard let target = sink?.target else { throw .withoutResponse(resolved) }
+        generation = fetcher.store.generation(of: resolved.url)
+        target.writer.epoch = generation.epoch
+        let renewed: TransferResult
+        do throws(TransferError) { renewed = try await transfer(nil, into: target.download) } catch {
+            target.download.leavePartial()
+            throw ImageCacheError(error)
+        }
+        guard case .body = renewed.outcome else {
+            target.download.leavePartial()
+            throw .failure(renewed, resolved)
+        }
+        return .bodyEnded(isOutdated: !fetcher.store.isCurrent(generation.epoch))
+    }
+
+    private mutating func store() async throws(ImageCacheError) -> FetchEvent {
+        let (result, sink) = try response()
+        guard let target = sink.target else { throw .withoutResponse(resolved) }
+        fetch.report { $0.phase = .storing }
+        let stored = try await fetcher.store(
+            result, sink: target.download, writer: target.writer, resolved: resolved, status, generation)
+        sink.leaveOther()
+        file = fetcher.replace(conditional, by: stored, resolved)
+        return stored.isStored ? .committed : .outdated
+    }
+
+    private func storingFailed(_ error: ImageCacheError) {
+        // The remaining bytes of a partial that was altered on disk differ from the response: readers do not get them.
+        if error.isOfAlteredPartial { sink?.leavePartials() }
+        guard !consumer.isFile else { return }
+        fetcher.warnings.note(error)
+        if !error.isOfAlteredPartial { sink?.giveUnstored() }
+    }
+
+    // MARK: Ends
+
+    private mutating func finish(_ end: FetchEnd) throws(ImageCacheError) -> CachedFile {
+        var failure: ImageCacheError?
+        switch end {
+        case .serve: break
+        case .serveAndRevalidate: fetcher.revalidateInBackground(resolved)
+        case .fail(let error): (file, failure) = (nil, error)
+        }
+        share(failure)
+        if let file { return file }
+        throw failure ?? .withoutResponse(resolved)
+    }
+}
+
+extension ImageCacheError {
+    /// The error of a response with an error status.
+    static func failure(_ result: TransferResult, _ resolved: ResolvedRequest) -> ImageCacheError {
+        let status = result.head.status
+        let reason = status.reasonPhrase.isEmpty ? "\(status.code)" : "\(status.code) \(status.reasonPhrase)"
+        let retries = result.retriesEnded.map { " (\($0))" } ?? ""
+        return ImageCacheError(
+            .status(status.code), url: resolved.request.url, message: "the server answered \(reason)\(retries)")
+    }
+
+    fileprivate static func withoutResponse(_ resolved: ResolvedRequest) -> ImageCacheError {
+        ImageCacheError(.wrongBytes, url: resolved.url, message: "the transfer ended without a response")
+    }
+}
