@@ -25,7 +25,7 @@ struct RowMemoryTests {
         for original in 0...most {
             #expect(try await decodes(original, 10) == 1)
             #expect(try await decodes(original, 11) == 1)
-            // What is used again stays.
+            // The first one is used again, and stays.
             #expect(try await decodes(0, 12 + original) == 0, "\(original)")
         }
         #expect(try await decodes(1, 12) == 1)
