@@ -79,7 +79,7 @@ let package = Package(
         .target(
             name: "HTTPCaching",
             dependencies: [
-                "Digests", "HTTPSemantics", "TextIdentity", httpTypes,
+                "Digests", "HTTPSemantics", httpTypes,
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ],
             swiftSettings: strict
@@ -240,7 +240,7 @@ let package = Package(
             dependencies: [
                 "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCache", "ImageCacheTesting", "ImageCodec",
                 "ConcurrencyPrimitives", "MemoryCache", "RemoteStore",
-                "TestSupport",
+                "TestSupport", "TextIdentity",
                 "Transfer", "WorkerProcesses", httpTypes, logging,
             ],
             swiftSettings: strict),

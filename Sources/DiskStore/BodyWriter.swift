@@ -355,9 +355,10 @@ package final class BodyWriter {
     ///
     /// It counts against the capacity and has a path while the returned value lives, and is deleted with it; after a
     /// kill, by the next sweep or when space is needed.
-    package func commitTransient() throws(StoreError) -> StoredBody {
-        // Stored under a random key, and never among the entries: unstorable content does not survive a kill.
-        let key = EntryKey("transient \(UInt64.random(in: .min ... .max))")
+    ///
+    /// - Parameter key: A key that no other body has.
+    package func commitTransient(as key: EntryKey) throws(StoreError) -> StoredBody {
+        // Never among the entries: unstorable content does not survive a kill.
         let body = try commit(NewEntry(key: key, url: "", metadata: []), isTransient: true)
         return StoredBody(entry: body.entry, file: body.file, path: body.path, store: store) { [store] in
             store.deleteDoomed(body.entry)

@@ -13,7 +13,7 @@ public struct CacheRequest: Sendable, Hashable {
     /// A lifetime of the application's own, instead of the server's.
     public var freshnessOverride: FreshnessOverride?
     /// Declares that a request whose method is not safe by itself, such as a POST, asks a question and changes nothing, so
-    /// that an equal request (same URL, same body: both are in the ``CacheKey``) may get the stored answer. By RFC 9110
+    /// that an equal request (same URL, same body: both belong to the key) may get the stored answer. By RFC 9110
     /// section 9.3.3 a POST is otherwise never answered from a cache.
     public var isSafeQuery: Bool
     /// The version of the application's own that the stored response must have been stored for; one of another counts as absent.

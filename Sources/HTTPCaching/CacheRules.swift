@@ -3,7 +3,7 @@ public import HTTPSemantics
 /// The rules of HTTP caching for one cache: a pure function from values to a decision. No I/O, no clock, no storage, no
 /// state.
 ///
-/// * `decide(_:stored:now:)` decides how a request is handled, given the stored responses under its `CacheKey`.
+/// * `decide(_:stored:now:)` decides how a request is handled, given the responses stored under its key (`keyURL(of:)`).
 /// * `storability(of:to:receivedAt:)` decides if a response may be stored and how long it is fresh, and
 ///   `stored(_:to:redirects:finalURL:requestTime:responseTime:bodyLength:held:)` creates the ``StoredResponse`` to keep.
 /// * `afterNotModified(_:validation:stored:request:redirects:finalURL:requestTime:responseTime:)` handles a 304,

@@ -100,7 +100,7 @@ enum Scenario {
         let writer = try session.begin(t)
         try session.feed(writer, t, to: t.size)
         session.unpromise()
-        let body = try writer.commitTransient()
+        let body = try writer.commitTransient(as: EntryKey("transient"))
         guard try t.matches(body) else { throw Failure("a body that is handed out is wrong") }
     }
 

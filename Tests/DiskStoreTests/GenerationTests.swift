@@ -66,7 +66,7 @@ import Testing
         #expect(isRefused { _ = try writer.commit(entry) })
         #expect(try !other.has("k"))
         // A waiting request receives it nevertheless.
-        #expect(try writer.commitTransient().all() == pattern(size))
+        #expect(try writer.commitTransient(as: EntryKey("transient")).all() == pattern(size))
         #expect(try !other.has("k"))
         // A write that begins afterwards is stored.
         _ = try store(other, "k", [3])

@@ -101,7 +101,7 @@ private let block = Int(BlockMap.blockSize)
     @Test func `a body that must not be stored is never an entry, and counts until it is closed`() throws {
         let test = try StoreUnderTest()
         for size in [1000, 600_000] {
-            let body = try test.store.writeWhole("secret", pattern(size)).commitTransient()
+            let body = try test.store.writeWhole("secret", pattern(size)).commitTransient(as: EntryKey("transient"))
             #expect(try body.all() == pattern(size))
             #expect(try test.store.statistics().entries == 0)
             #expect(try test.store.statistics().doomedBytes > 0)

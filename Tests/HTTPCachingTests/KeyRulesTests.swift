@@ -27,9 +27,9 @@ struct KeyRulesTests {
     func `a shared cache does so only at the hosts that are named`(signature: String) {
         var rules = CacheRules(mode: .shared)
         let url = "https://a.example/f?\(signature)01"
-        #expect(rules.keyURL(of: url) == CacheKey.normalized(url))
+        #expect(rules.keyURL(of: url) == HTTPURL.normalized(url))
         rules.keys.signedHosts = ["*.b.example"]
-        #expect(rules.keyURL(of: url) == CacheKey.normalized(url))
+        #expect(rules.keyURL(of: url) == HTTPURL.normalized(url))
         rules.keys.signedHosts.append("a.example")
         #expect(rules.keyURL(of: url) == "https://a.example/f")
         #expect(rules.keyURL(of: "https://x.b.example/f?\(signature)01") == "https://x.b.example/f")

@@ -1,14 +1,9 @@
 import HTTPCaching
-import HTTPTypes
+import HTTPSemantics
 import Testing
 
 @Suite("The key, RFC 9111 2 and RFC 3986 6.2")
 struct KeyTests {
-    @Test func `owners that are equal only by canonical equivalence have keys of their own`() {
-        let keys = ["caf\u{E9}", "cafe\u{301}"].map { CacheKey(url: "http://example.org/", owner: $0) }
-        #expect(keys[0] != keys[1] && Set(keys).count == 2)
-    }
-
     @Test(arguments: [
         ("HTTP://Example.ORG/a", "http://example.org/a"),
         ("http://example.org", "http://example.org/"),
@@ -32,9 +27,8 @@ struct KeyTests {
         ("http://[2001:DB8::1]:80/", "http://[2001:db8::1]/"),
     ])
     func `RFC 3986 6.2.2-6.2.3: equivalent URLs have one key`(one: String, other: String) {
-        #expect(CacheKey.normalized(one) == other)
-        #expect(CacheKey(url: one) == CacheKey(url: other))
-        #expect(CacheKey.normalized(other) == other)
+        #expect(HTTPURL.normalized(one) == other)
+        #expect(HTTPURL.normalized(other) == other)
     }
 
     @Test(arguments: [
@@ -52,30 +46,11 @@ struct KeyTests {
         ("http://example.org/%", "http://example.org/%25"),
     ])
     func `RFC 3986 6.2.2-6.2.3: what may mean something is kept`(one: String, other: String) {
-        #expect(CacheKey(url: one) != CacheKey(url: other))
+        #expect(HTTPURL.normalized(one) != HTTPURL.normalized(other))
     }
 
     @Test(arguments: ["", "::", "a b", "mailto:a@b", "/path", "?", "#", "http:"])
     func `what is no absolute URL is its own key`(text: String) {
-        #expect(CacheKey.normalized(text) == text)
-    }
-
-    @Test func `GET and HEAD share a key; other methods, bodies and owners have their own`() {
-        let keys = [
-            CacheKey(url: url), CacheKey(url: url, method: .post), CacheKey(url: url, method: .query),
-            CacheKey(url: url, method: .post, bodyDigest: ""), CacheKey(url: url, method: .post, bodyDigest: "aa"),
-            CacheKey(url: url, owner: ""), CacheKey(url: url, owner: "anna"), CacheKey(url: url, owner: "ben"),
-            CacheKey(url: url, bodyDigest: "anna"), CacheKey(url: url, bodyDigest: "aa", owner: "anna"),
-        ]
-        #expect(Set(keys).count == keys.count)
-        #expect(CacheKey(url: url, method: .head) == CacheKey(url: url))
-    }
-
-    @Test func `no two keys collide, however their parts look like each other`() {
-        #expect(
-            CacheKey(url: url, bodyDigest: "b", owner: "a -") != CacheKey(url: url, bodyDigest: "- b", owner: "a"))
-        #expect(CacheKey(url: url, owner: "a 1:b") != CacheKey(url: url, bodyDigest: "b", owner: "a"))
-        #expect(CacheKey(url: url, owner: "-") != CacheKey(url: url))
-        #expect(CacheKey(url: "x " + url, owner: "a") != CacheKey(url: url, owner: "a x"))
+        #expect(HTTPURL.normalized(text) == text)
     }
 }

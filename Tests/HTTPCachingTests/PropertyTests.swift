@@ -1,4 +1,5 @@
 import Foundation
+import HTTPSemantics
 import HTTPTypes
 import TestSupport
 import Testing
@@ -163,8 +164,8 @@ struct PropertyTests {
         for _ in 0..<Self.rounds {
             let text =
                 (random.chance(3) ? "" : "http://") + String(decoding: random.text() + random.text(), as: UTF8.self)
-            let once = CacheKey.normalized(text)
-            try #require(CacheKey.normalized(once) == once, "seed \(seed): \(text)")
+            let once = HTTPURL.normalized(text)
+            try #require(HTTPURL.normalized(once) == once, "seed \(seed): \(text)")
         }
     }
 

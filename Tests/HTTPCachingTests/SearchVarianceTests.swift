@@ -1,4 +1,5 @@
 import HTTPCaching
+import HTTPSemantics
 import HTTPTypes
 import Testing
 
@@ -37,7 +38,7 @@ struct SearchVarianceTests {
         ])
     func `URLs are equivalent by the field`(value: String, one: String, other: String) throws {
         let variance = try #require(parsed(value))
-        let pair = (CacheKey.normalized(Self.url + one), CacheKey.normalized(Self.url + other))
+        let pair = (HTTPURL.normalized(Self.url + one), HTTPURL.normalized(Self.url + other))
         #expect(variance.isEquivalent(pair.0, pair.1))
         #expect(variance.canonical(variance.canonical(pair.0)) == variance.canonical(pair.0))
     }

@@ -9,7 +9,7 @@ import Transfer
 @Suite(.timeLimit) struct DecodingSlotsTests {
     private let executor = BlockingExecutor(width: 4)
 
-    private func original(_ name: String) -> ResourceKey { ResourceKey(url: name, owner: nil) }
+    private func original(_ name: String) -> ResourceKey { ResourceKey(url: name, in: .shared) }
 
     /// The order in which turns come that are asked for, in the order given, while another one runs.
     private func order(

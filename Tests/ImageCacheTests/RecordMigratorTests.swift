@@ -58,7 +58,7 @@ import Testing
         writer.write(0x81 as UInt8)
         for number in [7, 100, 50] as [Int64] { writer.write(number) }
         let metadata = writer.bytes + old([.cookie: token], vary: "Cookie")
-        let key = EntryKey("GET - - https://example.com/a").ofDerivedImages
+        let key = EntryKey(.derivedImages(RequestKey(url: "https://example.com/a")))
         let after = try #require(migrator.migrated(entry(key.value, variant: "100x50", metadata), from: 1))
         #expect(after.variant == "100x50" && !String(decoding: after.metadata, as: UTF8.self).contains(token))
         #expect(DerivedImageRecord(decoding: after.metadata)?.original == 7)

@@ -60,11 +60,11 @@ struct RequestIdentityTests {
 
     @Test func `credentials that differ in such bytes have namespaces of their own`() {
         let owners = [[0xFF], [0xFE], Array("a".utf8)].map {
-            ResolvedRequest.owner(of: request(.authorization, $0), userinfo: nil)
+            ResolvedRequest.namespace(of: request(.authorization, $0), userinfo: nil)
         }
         #expect(Set(owners).count == 3)
         // A SHA-256, and ever the same: what is stored under it is found again.
-        #expect(owners[2] == "authorization:ffe9aaeaa2a2d5048174df0b80599ef0197ec024c4b051bc9860cff58ef7f9f3")
+        #expect(owners[2].text == "authorization:ffe9aaeaa2a2d5048174df0b80599ef0197ec024c4b051bc9860cff58ef7f9f3")
     }
 
     /// Requests for one URL that differ in what decides of the result.

@@ -59,13 +59,14 @@ package final class UnstoredBody {
     }
 
     /// The body, whose memory is released with it. This value is then empty.
-    package func finish(url: String, metadata: [UInt8], in store: DiskStore) throws(StoreError) -> StoredBody {
+    package func finish(as key: EntryKey, url: String, metadata: [UInt8], in store: DiskStore) throws(StoreError)
+        -> StoredBody
+    {
         let file = try open()
         // Workers that read it cannot change it.
         guard clinux_seal(file.descriptor) == 0 else { throw .system("cannot seal a file in memory", path: nil) }
-        let number = Int64.random(in: .min..<0)
         let entry = StoredEntry(
-            id: number, key: EntryKey("unstored \(number)"), variant: "", url: url, size: size, allocated: 0,
+            id: .random(in: .min..<0), key: key, variant: "", url: url, size: size, allocated: 0,
             metadata: metadata, created: .now, lastAccess: nil, accessSequence: nil, checksum: .none, boot: 0)
         let body = StoredBody(entry: entry, file: file, path: "", store: store) { [memory, size] in
             memory.release(size)

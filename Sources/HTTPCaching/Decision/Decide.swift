@@ -3,7 +3,7 @@ import HTTPSemantics
 import HTTPTypes
 
 extension CacheRules {
-    /// Decides how to handle `request`, given the responses stored under its ``CacheKey`` (RFC 9111 section 4).
+    /// Decides how to handle `request`, given the responses stored under its key (RFC 9111 section 4).
     ///
     /// Deterministic: equal values give equal decisions. `stored` may be empty, and may contain several variants and
     /// partial responses; the decision refers to candidates by their index.

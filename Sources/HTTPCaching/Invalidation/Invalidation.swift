@@ -9,7 +9,7 @@ extension CacheRules {
     public func urlsInvalidated(by response: HTTPResponse, to request: CacheRequest) -> [String] {
         // CONNECT has no target resource.
         guard !request.isSafe, request.method != .connect, (200...399).contains(response.status.code) else { return [] }
-        var urls = [CacheKey.normalized(request.url)]
+        var urls = [HTTPURL.normalized(request.url)]
         guard let target = try? HTTPURL(request.url) else { return urls }
         for name in [HTTPField.Name.location, .contentLocation] {
             guard let reference = response.headerFields.first(name.canonicalName)?.value,

@@ -10,7 +10,7 @@ public import HTTPSemantics
 ///     rules.keys.ignored.append(.init(ignoring: ["token", "utm_*"], hosts: ["cdn.example.com"]))
 ///     rules.keys.unorderedHosts.append("*.example.com")
 ///
-/// Whose entry it is (`CacheKey`) stays a part of the key: no rule lets a response to one user's credentials answer another's.
+/// The owner of an entry stays a part of its key: no rule lets a response to one user's credentials answer another's.
 public struct KeyRules: Sendable, Hashable {
     /// Parameters that are left out of the key wherever they occur, by name or pattern, and where given for some hosts only. Default:
     /// none.

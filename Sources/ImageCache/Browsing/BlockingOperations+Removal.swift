@@ -7,7 +7,7 @@ extension BlockingOperations {
     package func remove(_ request: FileRequest) throws(ImageCacheError) -> RemovalResult {
         let resolved = try ResolvedRequest(request, by: cache.fetcher.rules)
         cache.fetcher.remote?.invalidate(
-            [resolved.key], url: resolved.url, allOwners: resolved.owner != nil)
+            [resolved.key], url: resolved.url, allOwners: resolved.namespace != .shared)
         defer { cache.forgetImages(of: request) }
         return try translating {
             let partials = try store.partial(for: resolved.key) == nil ? 0 : 1
@@ -16,7 +16,7 @@ extension BlockingOperations {
     }
 
     private func removeEntries(of resolved: ResolvedRequest) throws(StoreError) -> PruneResult {
-        try store.remove(resolved.allKeys, invalidating: .resource(resolved.url))
+        try store.remove(resolved.requestKey.removedKeys, invalidating: .resource(resolved.url))
     }
 
     /// Removes the entries, derived images and partials that a target names.
@@ -31,7 +31,7 @@ extension BlockingOperations {
             // Nearly all entries are in the namespace that all share: found without a search.
             let shared = try remove(FileRequest(url))
             let key = cache.fetcher.rules.keyURL(of: url)
-            cache.fetcher.remote?.invalidate([EntryKey(ofShared: key)], url: key, allOwners: true)
+            cache.fetcher.remote?.invalidate([EntryKey(.response(RequestKey(url: key)))], url: key, allOwners: true)
             return try shared + removeMatches(RemovalTarget.url(key).matcher, invalidating: .resource(key))
         case .prefix, .host: return try remove(RemoteInvalidation(target), where: target.matcher)
         case .everything:
@@ -65,7 +65,7 @@ extension BlockingOperations {
             guard let entry = try store.entry(id) else { return RemovalResult() }
             // In this order, as for several.
             cache.fetcher.remote?.invalidate([entry.key], url: entry.url, allOwners: false)
-            guard try store.remove(entry, invalidating: entry.key.isOfDerivedImages ? nil : entry.key.ofDerivedImages)
+            guard try store.remove(entry, invalidating: entry.key.request.map { EntryKey(.derivedImages($0)) })
             else { return RemovalResult() }
             return RemovalResult(entries: 1, bytes: entry.allocated)
         }
@@ -74,18 +74,16 @@ extension BlockingOperations {
     /// Removes the entries and partials of the namespace that a request's owner or credentials name; its URL does not matter. The
     /// namespace of a request without either is the one that all share.
     package func removeNamespace(of request: FileRequest) throws(ImageCacheError) -> RemovalResult {
-        let namespace = ResolvedRequest.owner(of: request, userinfo: nil)
+        let namespace = ResolvedRequest.namespace(of: request, userinfo: nil)
         cache.forgetImages()
         if let owner = request.owner { try cache.removeRetained(ofOwner: owner) }
         return try translating {
             var keys: [EntryKey] = []
             try store.list { entry in
-                if ResolvedRequest.namespace(of: entry.key)?.asBytes == namespace?.asBytes { keys.append(entry.key) }
+                if StoreKey(entry.key.value)?.namespace == namespace { keys.append(entry.key) }
                 return true
             }
-            let partials = try store.partials().map(\.key).filter {
-                ResolvedRequest.namespace(of: $0)?.asBytes == namespace?.asBytes
-            }
+            let partials = try store.partials().map(\.key).filter { StoreKey($0.value)?.namespace == namespace }
             return RemovalResult(
                 try store.remove(keys + partials, invalidating: .everything), partials: partials.count)
         }

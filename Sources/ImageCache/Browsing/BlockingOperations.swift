@@ -49,7 +49,9 @@ extension BlockingOperations {
                 cache.fetcher.equivalentCandidates(resolved, isNecessary: true).map(\.entry.id))
             let stored =
                 try store.entries(for: resolved.key, withAccess: true)
-                + store.entries(for: resolved.key.ofSearch, withAccess: true).filter { equivalent.contains($0.id) }
+                + store.entries(for: EntryKey(resolved.requestKey.noVarySearch), withAccess: true).filter {
+                    equivalent.contains($0.id)
+                }
             let entries = stored.map { CacheEntry($0, in: store) }
             let partial = try store.partial(for: resolved.key).map { partial in
                 CachePartial(

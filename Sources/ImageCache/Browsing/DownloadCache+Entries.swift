@@ -37,11 +37,10 @@ public struct CacheEntry: Sendable, Identifiable {
         storedAt = entry.created
         lastAccessDate = entry.lastAccess ?? entry.created
         accessOrder = entry.accessSequence ?? 0
-        namespace = ResolvedRequest.namespace(of: entry.key).map { namespace in
-            // A fingerprint of credentials is of use to whoever guesses at them.
-            namespace.hasPrefix("authorization:") ? "authorization" : namespace
-        }
-        if entry.key.isOfDerivedImages {
+        let key = StoreKey(entry.key.value)
+        // The digest of credentials helps to guess them.
+        if case .credentials? = key?.namespace { namespace = "authorization" } else { namespace = key?.namespace?.text }
+        if case .derivedImages? = key {
             let derived = DerivedImageRecord(decoding: entry.metadata)
             recipe = ImageRecipe.words(entry.variant)
             format = derived?.format

@@ -12,7 +12,7 @@ extension Fetcher {
         /// `nil` if responses to it may be stored elsewhere, or it never takes a stored one.
         init?(_ request: FileRequest, at place: Int, in fetcher: Fetcher) {
             guard request.goneOriginal == nil, let resolved = try? ResolvedRequest(request, by: fetcher.rules),
-                fetcher.rules.mode != .shared || resolved.keyForEverybody == nil,
+                fetcher.rules.mode != .shared || resolved.sharedRequestKey == nil,
                 !resolved.url.utf8.contains(UInt8(ascii: "?"))
             else { return nil }
             self.place = place

@@ -15,7 +15,8 @@ extension Fetcher {
         let replaced = (conditional.validation?.candidates ?? []).map { conditional.candidates[$0].entry }
             .filter { $0.id != file.body.entry.id }
         var file = file
-        let after = try? store.remove(replaced, and: resolved.key.ofDerivedImages, replacedIn: file.generation)
+        let after = try? store.remove(
+            replaced, and: EntryKey(.derivedImages(resolved.requestKey)), replacedIn: file.generation)
         if let after { file.generation = after }
         return file
     }
@@ -36,11 +37,12 @@ extension Fetcher {
         for url in rules.urlsInvalidated(by: response, to: resolved.cacheRequest) {
             // A store that fails here fails the commit as well, and says so there.
             hotResponses.forget(url, of: resolved.request.owner)
-            let keys = resolved.keys(ofURL: url).flatMap { [$0, $0.ofDerivedImages, $0.ofSearch] }
+            let requests = resolved.requestKeys(ofURL: url)
             remote?.invalidate(
-                resolved.keys(ofURL: url), url: rules.keyURL(of: url), allOwners: resolved.owner != nil)
+                requests.map { EntryKey(.response($0)) }, url: rules.keyURL(of: url),
+                allOwners: resolved.namespace != .shared)
             let wasCurrent = store.isCurrent(generation.epoch)
-            _ = try? store.remove(keys, invalidating: .resource(url))
+            _ = try? store.remove(requests.flatMap(\.removedKeys), invalidating: .resource(url))
             if wasCurrent { generation = store.generation(of: resolved.url) }
         }
         return generation

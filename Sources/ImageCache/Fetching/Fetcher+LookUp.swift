@@ -19,8 +19,8 @@ extension Fetcher {
     private func candidatesForEverybody(_ resolved: ResolvedRequest, _ generation: Generation) throws(StoreError)
         -> [StoredCandidate]
     {
-        guard rules.mode == .shared, let key = resolved.keyForEverybody else { return [] }
-        return try entries(key, for: resolved).compactMap { StoredCandidate($0, generation) }
+        guard rules.mode == .shared, let key = resolved.sharedRequestKey else { return [] }
+        return try entries(EntryKey(.response(key)), for: resolved).compactMap { StoredCandidate($0, generation) }
             .filter { rules.isSharedDespiteAuthorization($0.record.response) }
     }
 
@@ -37,7 +37,8 @@ extension Fetcher {
             candidates += try candidatesForEverybody(resolved, generation)
             candidates += try equivalentCandidates(resolved, isNecessary: candidates.isEmpty)
             if let evicted = resolved.request.goneOriginal {
-                let made = try store.entries(for: resolved.key.ofDerivedImages).compactMap { StoredDerivedImage($0) }
+                let made = try store.entries(for: EntryKey(.derivedImages(resolved.requestKey)))
+                    .compactMap { StoredDerivedImage($0) }
                 let replacement = StoredCandidate(
                     madeOfEvictedOriginal: made.filter { $0.record.original == evicted }, generation)
                 if let replacement { candidates.append(replacement) }
@@ -220,10 +221,9 @@ extension Fetcher {
     private func unusedReason(_ lookup: Lookup, _ resolved: ResolvedRequest) -> UnusedReason? {
         if lookup.hasRemoved { return .damaged }
         let reason = rules.unusedReason(lookup.request, stored: lookup.responses, now: now())
-        guard reason == .missing, resolved.owner != nil, let key = resolved.keys(ofURL: resolved.url).last else {
-            return reason
-        }
-        let isStoredForAll = (try? store.entries(for: key).isEmpty) == false
+        guard reason == .missing, resolved.namespace != .shared else { return reason }
+        let shared = EntryKey(.response(RequestKey(url: resolved.url)))
+        let isStoredForAll = (try? store.entries(for: shared).isEmpty) == false
         return isStoredForAll ? .owner : .missing
     }
 

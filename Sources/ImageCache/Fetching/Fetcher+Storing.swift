@@ -42,7 +42,7 @@ extension Fetcher {
             var entry = newEntry(for: record, variant: variant, resolved, generation)
             entry.sha256 = sink.verifiedSHA256
             let stored: StoredBody? = sink.isStorable ? try await commit(entry, record, writer) : nil
-            let body = if let stored { stored } else { try writer.commitTransient() }
+            let body = if let stored { stored } else { try writer.commitTransient(as: EntryKey(.transient)) }
             var status = status
             status.stored = stored != nil
             status.timeToLive = stored != nil ? remainingLifetime(of: record.response, resolved) : nil
@@ -59,9 +59,10 @@ extension Fetcher {
         for record: ResponseRecord, variant: String, _ resolved: ResolvedRequest, _ generation: Generation
     ) -> NewEntry {
         let isForEverybody = rules.isSharedDespiteAuthorization(record.response)
-        let key = isForEverybody ? resolved.keyForEverybody ?? resolved.key : resolved.key
+        let key = isForEverybody ? resolved.sharedRequestKey.map { EntryKey(.response($0)) } : nil
         var entry = NewEntry(
-            key: key, variant: variant, url: resolved.url, metadata: record.encoded, generation: generation)
+            key: key ?? resolved.key, variant: variant, url: resolved.url, metadata: record.encoded,
+            generation: generation)
         entry.variantLimit = maxVariants
         entry.expires = rules.uselessDate(of: record.response, freshnessOverride: resolved.request.freshnessOverride)
         entry.version = resolved.request.applicationVersion

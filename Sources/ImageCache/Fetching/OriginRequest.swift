@@ -38,8 +38,3 @@ struct OriginRequest: Sendable {
         fetcher.rules.mayTakePlace(of: conditional.candidates.map(\.record.response), status)
     }
 }
-
-extension EntryKey {
-    /// For what arrives of a body that belongs to another status than 200.
-    var ofStatus: EntryKey { EntryKey("status " + value) }
-}

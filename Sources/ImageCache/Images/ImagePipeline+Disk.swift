@@ -59,7 +59,9 @@ extension ImagePipeline {
             // The decoder is known only when the original is read.
             for decoder in [nil] + decoders.map({ $0.identity as String? }) {
                 let text = recipe.text(decoder: decoder)
-                guard let entry = try fetcher.store.entry(for: resolved.key.ofDerivedImages, variant: text),
+                guard
+                    let entry = try fetcher.store.entry(
+                        for: EntryKey(.derivedImages(resolved.requestKey)), variant: text),
                     let stored = StoredDerivedImage(entry)
                 else { continue }
                 return Found(stored: stored, hasOriginal: try fetcher.hasVariants(resolved))
@@ -153,8 +155,8 @@ extension ImagePipeline {
     ) -> Bool {
         let original = file.body.entry
         // Under which of its URLs would it be looked for?
-        if original.key.isOfSearch { return false }
-        let key = original.key.ofDerivedImages
+        guard let request = original.key.request else { return false }
+        let key = EntryKey(.derivedImages(request))
         do throws(StoreError) {
             let writer = try fetcher.store.beginBody(for: key)
             try writer.start(header: [], total: Int64(bytes.count))

@@ -89,7 +89,7 @@ extension ImagePipeline {
 
     /// True if a job's image is one that machines share: a file, of an original that they share.
     private func mayUseRemote(_ job: RenderJob, _ file: CachedFile) -> Bool {
-        guard job.recipe.output != .pixels, !file.body.entry.key.isOfSearch, job.request.file.policy.mayUseStored,
+        guard job.recipe.output != .pixels, !file.body.entry.key.isOfNoVarySearch, job.request.file.policy.mayUseStored,
             let resolved = try? ResolvedRequest(job.request.file, by: fetcher.rules)
         else { return false }
         return fetcher.mayShareImages(of: file, resolved)

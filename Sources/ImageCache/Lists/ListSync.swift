@@ -50,8 +50,7 @@ struct ListSync: Sendable {
     ///
     /// - Returns: `nil` when the other one makes no progress within the time-outs of the source: the lock saves work and guards nothing.
     private func lock(following known: ListState?) async throws(ImageCacheError) -> KeyLock? {
-        let key = EntryKey(
-            "list \(name.owner.utf8.count):\(name.owner) \(name.group.utf8.count):\(name.group) \(name.name)")
+        let key = EntryKey(.list(owner: name.owner.asBytes, group: name.group.asBytes, name: name.name.asBytes))
         var patience = KeyPatience(.untilStalled, source.ids.transfer, now: .now)
         var follower = ListFollower(sync: self, known: known)
         var wait = Duration.milliseconds(10)

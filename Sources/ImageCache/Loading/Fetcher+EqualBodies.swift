@@ -1,7 +1,6 @@
 import Digests
 import DiskStore
 import HTTPCaching
-import TextIdentity
 import Transfer
 
 /// Stored bodies that are the requested one by their digest, whatever URL they came from.
@@ -48,7 +47,7 @@ extension Fetcher {
         do throws(StoreError) {
             // Never another user's, who may not even know that it is here; the caching rules decide about the request's own.
             return try store.entries(sha256: digest.bytes).filter {
-                $0.key.namespace.asBytes == resolved.key.namespace.asBytes && $0.key != resolved.key
+                $0.key.request?.isEqualExceptForURL(to: resolved.requestKey) == true && $0.key != resolved.key
             }
         } catch {
             throw ImageCacheError(error)
@@ -59,9 +58,4 @@ extension Fetcher {
 /// Ends a transfer whose response announces a body that is stored already.
 struct EqualBodyIsStored: Error {
     let digest: Digest
-}
-
-extension EntryKey {
-    /// Everything before the URL, which has no space: the method, whose entry it is.
-    fileprivate var namespace: Substring { value[..<(value.lastIndex(of: " ") ?? value.startIndex)] }
 }

@@ -27,10 +27,10 @@ extension ResolvedRequest {
     /// Bytes of several origins may stand in it where a digest proves the whole. So it is found by that digest alone: a request without
     /// it would continue it by the validator of one of them.
     var partialKey: EntryKey {
-        guard isResumable else { return EntryKey("\(request.method.rawValue) of \(key.value)") }
+        guard isResumable else { return EntryKey(.unresumable(request.method, requestKey)) }
         guard !request.mirrors.isEmpty, request.isIdentifiedByDigest, let digest = request.expectedDigest else {
             return key
         }
-        return EntryKey("\(digest.algorithm.rawValue)=\(digest.hexadecimal) \(key.value)")
+        return EntryKey(.verified(digest, requestKey))
     }
 }

@@ -8,8 +8,8 @@ extension Fetcher {
     /// - Parameter isNecessary: True to look for them even if the URL has no query.
     func equivalentCandidates(_ resolved: ResolvedRequest, isNecessary: Bool) throws(StoreError) -> [StoredCandidate] {
         guard isNecessary || resolved.url.utf8.contains(UInt8(ascii: "?")) else { return [] }
-        let candidates = try equivalentCandidates(resolved.key, for: resolved)
-        guard rules.mode == .shared, let key = resolved.keyForEverybody else { return candidates }
+        let candidates = try equivalentCandidates(resolved.requestKey, for: resolved)
+        guard rules.mode == .shared, let key = resolved.sharedRequestKey else { return candidates }
         return try candidates
             + equivalentCandidates(key, for: resolved).filter {
                 rules.isSharedDespiteAuthorization($0.record.response)
@@ -17,10 +17,10 @@ extension Fetcher {
     }
 
     private func equivalentCandidates(
-        _ key: EntryKey, for resolved: ResolvedRequest
+        _ key: RequestKey, for resolved: ResolvedRequest
     ) throws(StoreError) -> [StoredCandidate] {
         func entries() throws(StoreError) -> [StoredEntry] {
-            try store.entries(for: key.ofSearch) {
+            try store.entries(for: EntryKey(key.noVarySearch)) {
                 CacheRules.searchVariant(group: $0, url: resolved.url, fields: resolved.cacheRequest.fields)
             }
         }
@@ -43,10 +43,10 @@ extension Fetcher {
     /// - Returns: `nil` when it must not be stored: invalidated meanwhile, or older than what is there.
     func placed(_ entry: NewEntry, _ record: ResponseRecord) throws(StoreError) -> NewEntry? {
         guard let variance = SearchVariance(record.response.fields),
-            let variant = rules.searchVariant(of: record.response, url: record.url)
+            let variant = rules.searchVariant(of: record.response, url: record.url), let key = entry.key.request
         else { return entry }
         var entry = entry
-        entry.key = entry.key.ofSearch
+        entry.key = EntryKey(key.noVarySearch)
         entry.variant = variant
         entry.url = variance.canonical(record.url)
         // All URLs with one path are invalidated together.
@@ -58,19 +58,6 @@ extension Fetcher {
 
     /// The variant that a response becomes when it is updated; `nil`: it stays the one that it is.
     func variant(of response: StoredResponse, at entry: StoredEntry) -> String? {
-        entry.key.isOfSearch ? nil : rules.variantKey(of: response)
+        entry.key.isOfNoVarySearch ? nil : rules.variantKey(of: response)
     }
-}
-
-extension EntryKey {
-    private static let searchSuffix = " search"
-
-    /// For responses that do not vary on all of their query: the key of the URL without it. No URL has a space.
-    var ofSearch: EntryKey {
-        let url = value.utf8.lastIndex(of: UInt8(ascii: " ")) ?? value.startIndex
-        let mark = value.utf8[url...].firstIndex(of: UInt8(ascii: "?")) ?? value.endIndex
-        return EntryKey(value[..<mark] + Self.searchSuffix)
-    }
-
-    var isOfSearch: Bool { value.hasSuffix(Self.searchSuffix) }
 }

@@ -31,7 +31,8 @@ extension Fetcher {
         let record = ResponseRecord(head, answering: resolved, rules: rules)
         let body: StoredBody
         do throws(StoreError) {
-            body = try sink.body.finish(url: resolved.url, metadata: record.encoded, in: store)
+            body = try sink.body.finish(
+                as: EntryKey(.transient), url: resolved.url, metadata: record.encoded, in: store)
         } catch {
             throw ImageCacheError(error)
         }

@@ -30,8 +30,6 @@ struct RecordMigrator: EntryMigrating {
     }
 
     private func isOfFingerprint(_ key: EntryKey) -> Bool {
-        // Keys of unfinished bodies with other statuses have a prefix of their own; nobody misses those.
-        key.value.hasPrefix("status ")
-            || ResolvedRequest.namespace(of: key)?.hasPrefix(ResolvedRequest.fingerprintPrefix) == true
+        if case .credentials? = StoreKey(key.value)?.namespace { true } else { false }
     }
 }

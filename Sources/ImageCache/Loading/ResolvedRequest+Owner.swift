@@ -1,7 +1,6 @@
 import Digests
-import DiskStore
-import HTTPCaching
 import HTTPTypes
+import TextIdentity
 
 /// Whose a request is.
 extension ResolvedRequest {
@@ -19,18 +18,19 @@ extension ResolvedRequest {
     var audience: Audience {
         if request.owner != nil { return .owner }
         if request.fields.contains(.cookie) || request.transfer.netrc != .off { return .unknown }
-        guard let owner else { return isKeyOfOwn ? .everybody : .unknown }
+        if namespace == .shared { return isKeyOfOwn ? .everybody : .unknown }
         // Of several credentials the key has one.
         let count = [
             request.transfer.credentials != nil, hasUserinfo, request.fields.contains(.authorization),
         ].count { $0 }
-        return count == 1 && owner.hasPrefix(Self.fingerprintPrefix) ? .owner : .unknown
+        if count == 1, case .credentials = namespace { return .owner }
+        return .unknown
     }
 
     /// Whose namespace the entry belongs to: what the caller says, else whoever the credentials name. An answer to one
     /// user's credentials is never another's, and no password is written to disk.
-    static func owner(of request: FileRequest, userinfo: Substring?) -> String? {
-        if let owner = request.owner { return namespace(ofOwner: owner) }
+    static func namespace(of request: FileRequest, userinfo: Substring?) -> Namespace {
+        if let owner = request.owner { return .owner(owner.asBytes) }
         if let credentials = request.transfer.credentials {
             return namespace(ofUser: credentials.user, hasPassword: !credentials.password.isEmpty)
         }
@@ -39,44 +39,29 @@ extension ResolvedRequest {
             return namespace(ofUser: String(user), hasPassword: userinfo.utf8.count > user.utf8.count + 1)
         }
         if request.fields.contains(.authorization) {
-            return fingerprintPrefix + fingerprint(request.fields[fields: .authorization])
+            return .credentials(digest: fingerprint(request.fields[fields: .authorization]))
         }
         // Only libcurl knows what the file says of the host, and whether it says anything.
         switch request.transfer.netrc {
-        case .off: return nil
-        case .default: return "netrc"
-        case .path(let path): return "netrc:" + path
+        case .off: return .shared
+        case .default: return .netrc(path: nil)
+        case .path(let path): return .netrc(path: path.asBytes)
         }
     }
 
     /// A user without a password is a token, as likely as not.
-    private static func namespace(ofUser user: String, hasPassword: Bool) -> String {
+    private static func namespace(ofUser user: String, hasPassword: Bool) -> Namespace {
         hasPassword
-            ? "user:" + user : fingerprintPrefix + fingerprint([HTTPField(name: .authorization, value: user)])
-    }
-
-    /// Apart from the names that credentials bring along: nobody can call themselves another's credentials.
-    static func namespace(ofOwner owner: String) -> String { "owner:" + owner }
-
-    /// Whose what is stored under a key is; `nil`: nobody's.
-    static func namespace(of key: EntryKey) -> String? {
-        // ``CacheKey``: method, then the owner with its length.
-        let rest = key.value.utf8.drop { $0 != UInt8(ascii: " ") }.dropFirst()
-        let digits = rest.prefix { $0 != UInt8(ascii: ":") }
-        guard let count = Int(String(Substring(digits))) else { return nil }
-        return String(Substring(rest.dropFirst(digits.count + 1).prefix(count)))
+            ? .user(user.asBytes) : .credentials(digest: fingerprint([HTTPField(name: .authorization, value: user)]))
     }
 
     /// SHA-256: tells tokens apart, and does not tell them. By their bytes, which need not be text.
-    private static func fingerprint(_ fields: some Sequence<HTTPField>) -> String {
+    private static func fingerprint(_ fields: some Sequence<HTTPField>) -> ByteText {
         var bytes: [UInt8] = []
         for field in fields {
             field.withUnsafeBytesOfValue { bytes.append(contentsOf: $0) }
             bytes.append(0)
         }
-        return ShortSHA256.digest(of: bytes).hexadecimal
+        return ShortSHA256.digest(of: bytes).hexadecimal.asBytes
     }
-
-    /// Namespaces that begin so are those of credentials that are known by their fingerprint alone.
-    static let fingerprintPrefix = "authorization:"
 }

@@ -15,11 +15,13 @@ final class ResolvedRequest: Sendable {
     let url: String
     /// True if ``url`` is the one that the origin is asked for. Otherwise requests for other URLs have the same key.
     let isKeyOfOwn: Bool
+    /// The parts of the request that its keys are made of.
+    let requestKey: RequestKey
+    /// The key of its response.
     let key: EntryKey
-    /// Where a response to these credentials is kept when it says that it is for everybody; `nil` without credentials, and
-    /// for an owner that the caller names.
-    let keyForEverybody: EntryKey?
-    let owner: String?
+    /// The request in the shared namespace, where a response to these credentials is stored if it says that all may use it; `nil`
+    /// without credentials, and for an owner that the caller names.
+    let sharedRequestKey: RequestKey?
     /// True if the URL brings credentials along.
     let hasUserinfo: Bool
     private let rules: CacheRules
@@ -74,17 +76,17 @@ final class ResolvedRequest: Sendable {
             try request.key.map { key throws(ImageCacheError) in rules.keyURL(of: try Self.parsed(key)) }
             ?? rules.keyURL(of: parsed)
         isKeyOfOwn = url == parsed.normalized
-        owner = Self.owner(of: request, userinfo: parsed.userinfo.map { $0[...] })
+        let namespace = Self.namespace(of: request, userinfo: parsed.userinfo.map { $0[...] })
         hasUserinfo = parsed.userinfo != nil
         // The content of a GET selects its response, as that of a query does.
         let isQuery =
             request.isSafeQuery || request.method == .query || request.method == .get && request.body != nil
-        let digest = isQuery ? try request.body.map(BodyDigest.digest(of:))?.hexadecimal : nil
+        let digest = isQuery ? try request.body.map(BodyDigest.digest(of:)) : nil
         // RFC 9110 section 9.3.3: what a POST brings may be stored for later GETs, so it goes under their key.
         let method = isQuery ? request.method : .get
-        key = EntryKey(CacheKey(url: url, method: method, bodyDigest: digest, owner: owner).value)
-        let isOwned = owner == nil || request.owner != nil
-        keyForEverybody = isOwned ? nil : EntryKey(CacheKey(url: url, method: method, bodyDigest: digest).value)
+        requestKey = RequestKey(url: url, method: method, contentDigest: digest, namespace: namespace)
+        key = EntryKey(.response(requestKey))
+        sharedRequestKey = namespace == .shared || request.owner != nil ? nil : requestKey.in(.shared)
         cacheRequest = CacheRequest(
             method: request.method, url: url, fields: Self.sentFields(request), policy: request.policy,
             freshnessOverride: request.freshnessOverride, isSafeQuery: request.isSafeQuery, version: request.version)
@@ -99,10 +101,10 @@ final class ResolvedRequest: Sendable {
         rules = other.rules
         url = other.url
         isKeyOfOwn = other.isKeyOfOwn
-        owner = other.owner
         hasUserinfo = other.hasUserinfo
+        requestKey = other.requestKey
         key = other.key
-        keyForEverybody = other.keyForEverybody
+        sharedRequestKey = other.sharedRequestKey
         var cacheRequest = other.cacheRequest
         cacheRequest.policy = policy
         self.cacheRequest = cacheRequest
@@ -137,12 +139,11 @@ final class ResolvedRequest: Sendable {
         return fields
     }
 
-    /// All that a removal of the URL takes away: the responses to it and to equivalent URLs, and what was made of them.
-    var allKeys: [EntryKey] { [key, key.ofDerivedImages, key.ofSearch] }
+    var namespace: Namespace { requestKey.namespace }
 
-    /// Where what is stored for another URL is: the same owner's, and nobody's in particular, which everybody sees.
-    func keys(ofURL url: String) -> [EntryKey] {
-        let url = rules.keyURL(of: url)
-        return (owner == nil ? [nil] : [owner, nil]).map { EntryKey(CacheKey(url: url, owner: $0).value) }
+    /// The GET requests for another URL whose responses this one sees: in its own namespace, and in the shared one.
+    func requestKeys(ofURL url: String) -> [RequestKey] {
+        let shared = RequestKey(url: rules.keyURL(of: url))
+        return namespace == .shared ? [shared] : [shared.in(namespace), shared]
     }
 }

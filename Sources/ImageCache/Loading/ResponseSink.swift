@@ -180,7 +180,7 @@ final class ResponseSink: SegmentedBodySink, HeldBytesReading, @unchecked Sendab
         if let whole, head.status == .ok || head.status == .partialContent { return whole }
         // Of one client's own responses, a POST's may answer a later GET (RFC 9110 section 9.3.3).
         guard !request.consumer.isOneClient || resolved.request.method == .post else { return nil }
-        return try? request.storing(under: resolved.key.ofStatus, by: fetcher)
+        return try? request.storing(under: EntryKey(.errorResponse(resolved.requestKey)), by: fetcher)
     }
 
     private func pass(_ head: ResponseHead) {

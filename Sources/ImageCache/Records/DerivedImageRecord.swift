@@ -88,13 +88,3 @@ struct StoredDerivedImage: Sendable {
         self.record = record
     }
 }
-
-extension EntryKey {
-    private static let derivedPrefix = "IMAGES-OF-"
-
-    /// The key of the images derived from this key's original: one variant for each recipe.
-    var ofDerivedImages: EntryKey { EntryKey(Self.derivedPrefix + value) }
-
-    /// True for the key of derived images.
-    var isOfDerivedImages: Bool { value.hasPrefix(Self.derivedPrefix) }
-}

@@ -2,6 +2,7 @@ import ConcurrencyPrimitives
 import DiskStore
 import FoundationEssentials
 import HTTPCaching
+import TextIdentity
 
 /// Values that the application makes itself.
 extension DownloadCache {
@@ -145,7 +146,7 @@ extension DownloadCache {
     }
 
     private func memoryKey(_ place: ValuePlace, _ version: String?, _ type: Any.Type) -> ValueMemory.Key {
-        ValueMemory.Key(stored: place.key, owner: nil, version: version, as: type)
+        ValueMemory.Key(stored: place.key, version: version, as: type)
     }
 }
 
@@ -158,15 +159,9 @@ private struct ValuePlace: Sendable {
     let resource: String
 
     init(_ text: String, owner: String?) {
-        key = EntryKey.ofValue(text, namespace: owner.map(ResolvedRequest.namespace(ofOwner:)))
-        keyOfNobody = owner == nil ? nil : EntryKey.ofValue(text, namespace: nil)
+        let name = text.asBytes
+        key = EntryKey(.value(name, owner.map { .owner($0.asBytes) } ?? .shared))
+        keyOfNobody = owner == nil ? nil : EntryKey(.value(name, .shared))
         resource = "value:" + text
-    }
-}
-
-extension EntryKey {
-    /// As a ``CacheKey``, with a word in the place of the method that is none, and no URL.
-    fileprivate static func ofValue(_ text: String, namespace: String?) -> EntryKey {
-        EntryKey("value \(namespace.map { "\($0.utf8.count):\($0)" } ?? "-") \(text)")
     }
 }

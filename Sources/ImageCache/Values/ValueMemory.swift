@@ -39,9 +39,9 @@ final class ValueMemory: Sendable {
         }
 
         /// The key of a value that the application has stored.
-        init(stored key: EntryKey, owner: String?, version: String?, as type: Any.Type) {
+        init(stored key: EntryKey, version: String?, as type: Any.Type) {
             // Bytes, since texts that are canonically equivalent are equal strings.
-            original = ResourceKey(url: Array(key.value.utf8).hexadecimal, owner: owner)
+            original = ResourceKey(url: Array(key.value.utf8).hexadecimal, in: .shared)
             fields = []
             freshnessOverride = nil
             integrity = BodyIntegrity()

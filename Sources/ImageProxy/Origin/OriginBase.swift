@@ -29,7 +29,7 @@ package struct OriginBase: Sendable {
             guard path.utf8.count > 1 else { return nil }
         }
         guard let asked = try? HTTPURL(text + path), contains(asked) else { return nil }
-        return asked.userinfo == nil ? asked.normalized : CacheKey.normalized(text + path)
+        return asked.userinfo == nil ? asked.normalized : HTTPURL.normalized(text + path)
     }
 
     func contains(_ other: HTTPURL) -> Bool { url.map { other.isBelow($0) } ?? false }

@@ -1,7 +1,6 @@
 import ConcurrencyPrimitives
 import DiskStore
 import Foundation
-import HTTPCaching
 import ImageCache
 import TestSupport
 import Testing
@@ -147,7 +146,7 @@ import Testing
         // Both have their keys, and so wait for a slot.
         let store = try DiskStore(directory: directory.path("other"))
         for path in ["/normal", "/raised"] {
-            let key = EntryKey(CacheKey(url: origin.url(path)).value)
+            let key = EntryKey(.response(RequestKey(url: origin.url(path))))
             while try store.tryLock(key) != nil { try await Task.sleep(for: .milliseconds(20)) }
         }
         let raised = cache.download(request("/raised", .high))

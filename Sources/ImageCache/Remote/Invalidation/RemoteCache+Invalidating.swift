@@ -1,6 +1,5 @@
 import ConcurrencyPrimitives
 import DiskStore
-import HTTPCaching
 import RemoteStore
 
 /// Invalidations by this machine: tombstones for the look-ups of others, and an entry of the log for what they have already.
@@ -116,9 +115,4 @@ extension RemoteCache {
             state.teller = nil
         }
     }
-}
-
-extension EntryKey {
-    /// The key of what a URL has for everybody.
-    init(ofShared url: String) { self.init(CacheKey(url: url, owner: nil).value) }
 }

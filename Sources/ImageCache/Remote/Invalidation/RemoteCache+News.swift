@@ -101,8 +101,7 @@ extension RemoteCache {
     private func apply(_ invalidation: RemoteInvalidation) throws(StoreError) {
         switch invalidation {
         case .url(let url, let allOwners):
-            let key = EntryKey(ofShared: url)
-            try store.remove([key, key.ofDerivedImages, key.ofSearch], invalidating: .resource(url))
+            try store.remove(RequestKey(url: url).removedKeys, invalidating: .resource(url))
             if allOwners { try store.removeMatches(invalidation.matcher, invalidating: .resource(url)) }
         case .prefix, .host: try store.removeMatches(invalidation.matcher, invalidating: .everything)
         case .everything: try store.clear(sparingPins: true)
