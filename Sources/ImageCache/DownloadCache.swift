@@ -28,6 +28,8 @@ public final class DownloadCache: Sendable {
     let forwarder: Forwarder
     package let executor: BlockingExecutor
     let configuration: Configuration
+    /// The wall clock that the cache uses.
+    package var now: @Sendable () -> Date { configuration.now }
     /// Created with the first request for an image: a cache of files needs none of it.
     private let images = Locked<ImagePipeline?>(nil)
     /// Made when the first value is asked for, or the first small file is answered from the store.

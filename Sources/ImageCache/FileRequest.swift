@@ -111,6 +111,10 @@ public struct FileRequest: Sendable {
     /// The format of the value that the response is decoded as; `nil` without one that has a version.
     var format: ValueFormat?
 
+    /// The transport that brings the response instead of the cache's own. Other requests do not share the transfer, and the
+    /// response is not shared with other machines.
+    package var transport: (any HTTPTransport)?
+
     /// Receives the interim responses to a forwarded request (``ForwardRequest/interim``).
     var interim: (@Sendable (HTTPResponse) -> Void)?
 

@@ -18,6 +18,7 @@ extension DownloadCache {
         request.policy = .reloadIgnoringLocalCacheData
         request.noStoreBehavior = .fail
         let response = ScriptedResponse(.ok, fields, body: bytes)
-        return try await load(request, over: ScriptedTransport(now: now) { _ in response })
+        request.transport = ScriptedTransport(now: now) { _ in response }
+        return try await download(request).file
     }
 }

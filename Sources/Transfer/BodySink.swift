@@ -12,6 +12,11 @@
 ///   (``BodyPlacement/whole(length:)``), but for HEAD and 304; what is held has nothing to do with one whose status is
 ///   not 200.
 /// * A sink may throw from any call that can; the transfer then ends with ``TransferError/Code/refusedBySink``.
+/// * A sink with a ``segmentUnit`` takes the parts of its body in any order, so that several connections can bring it: after a `begin`, and until
+///   `run` returns, further ranges of the body may be written by their offsets, also after the `end` of the stream that began it.
+///
+/// A sink that passes a body on to another one implements every member, and calls the same member of the other one: a member that is left to its
+/// default hides what the other one can do.
 public protocol BodySink: AnyObject, Sendable {
     /// The running transfer; once, before everything else. The default does nothing.
     func attach(_ transfer: any TransferControl)
@@ -35,13 +40,40 @@ public protocol BodySink: AnyObject, Sendable {
 
     /// After an attempt that failed: whether the body of another one would be taken. The default says yes.
     func canRestart() -> Bool
+
+    /// The unit, in bytes, at whose multiples the body that has begun may be divided among connections. The default, `nil`: its bytes must come in
+    /// order.
+    var segmentUnit: Int64? { get }
+
+    /// The offset before which further connections begin and end, for now. The default, `nil`: they may have any part of the body.
+    var segmentLimit: Int64? { get }
+
+    /// Takes bytes that a further connection brings, if there is a ``segmentUnit``: at the start of a missing range, at a multiple of the unit, or
+    /// where an earlier write ended. They are valid only during the call. The default throws.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws
+
+    /// The bytes of a range that are held. The default, `nil`: some of them are not, or cannot be read.
+    func heldBytes(_ range: Range<Int64>) -> [UInt8]?
+
+    /// Verifies the digest of a body without missing bytes. The default does nothing. Called between two transfers of one body.
+    ///
+    /// - Throws: An error that says which digest the body has, if it is not the expected one, or an error of the store.
+    func verifyBody() throws
 }
 
 extension BodySink {
     public func attach(_ transfer: any TransferControl) {}
     public func writeBatchComplete() {}
     public func canRestart() -> Bool { true }
+    public var segmentUnit: Int64? { nil }
+    public var segmentLimit: Int64? { nil }
+    public func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws { throw BodyMustComeInOrder() }
+    public func heldBytes(_ range: Range<Int64>) -> [UInt8]? { nil }
+    public func verifyBody() throws {}
 }
+
+/// Bytes were written at an offset of a body that takes them in order only.
+private struct BodyMustComeInOrder: Error {}
 
 /// The result of a write.
 public enum WriteResult: Sendable {

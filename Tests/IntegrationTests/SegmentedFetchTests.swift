@@ -35,6 +35,20 @@ import Testing
         try await work.expectSoundStore()
     }
 
+    @Test func `an image's original comes over several connections, as a file does`() async throws {
+        let work = try TestWorkspace()
+        let origin = try ScriptedOrigin { _ in Self.capped() }
+        // The bytes are not an image, which is seen when they are decoded: after the transfer.
+        let thumb = try await work.run("thumb", origin.url(), "-o", "t.jpg")
+        #expect(thumb.ending != .exited(0), "\(thumb)")
+        let requests = origin.requests
+        #expect(requests.count > 2 && requests.dropFirst().allSatisfy { $0.status == 206 })
+        let outcome = try await work.fetch(origin.url())
+        #expect(Self.content.content.equalsFile(at: outcome.lines.first ?? ""), "\(outcome)")
+        #expect(origin.requests.count == requests.count)
+        try await work.expectSoundStore()
+    }
+
     @Test func `with one segment there is one request`() async throws {
         let work = try TestWorkspace()
         let origin = try ScriptedOrigin { _ in Self.capped().with { $0.bytesPerSecond = 6_000_000 } }

@@ -22,7 +22,7 @@ struct SharedPartsDownloadTests {
         let machine = try TestWorkspace(sharing: store)
         let process = try machine.command.start(["fetch", "--segments", "1"] + Self.shared + [url])
         let expected = size * 2 / 5 / (8 << 20) * (8 << 20)
-        let isUploaded = try await eventually {
+        let isUploaded = try await eventually(within: 4 * patience) {
             // Looking at all files takes a while itself.
             try await Task.sleep(for: .milliseconds(50))
             return store.storedBytes - before >= expected
@@ -66,7 +66,7 @@ struct SharedPartsDownloadTests {
         let machine = try TestWorkspace(sharing: store)
         let process = try machine.command.start(["fetch"] + Self.shared + [url])
         let expected = size * 2 / 5 - 16 << 20
-        let isUploaded = try await eventually {
+        let isUploaded = try await eventually(within: 4 * patience) {
             // Looking at all files takes a while itself.
             try await Task.sleep(for: .milliseconds(50))
             return store.storedBytes - before >= expected

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite(.fewAtATime) struct ConnectionTests {
+@Suite(.fewAtATime(limit: .seconds(120))) struct ConnectionTests {
     private static let file = Representation(seed: 7, size: 20_000)
 
     @Test func `pipelined requests are answered in their order, however long the first one takes`() async throws {

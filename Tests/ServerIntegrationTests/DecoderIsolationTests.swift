@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Images that break their decoders: the service decodes in processes of their own.
-@Suite(.fewAtATime(limit: .seconds(180))) struct DecoderIsolationTests {
+@Suite(.fewAtATime(limit: .seconds(300))) struct DecoderIsolationTests {
     /// Serves `/fault-header/NAME`, `/fault-pixels/NAME`, and the picture under every other path.
     private func origin() throws -> ScriptedOrigin {
         try ScriptedOrigin { request in

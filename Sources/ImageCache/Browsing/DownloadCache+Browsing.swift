@@ -40,7 +40,7 @@ extension DownloadCache {
     }
 
     /// The traffic of this cache: requests to origins, bytes received, downloads continued.
-    public var transferTotals: TransferTotals { fetcher.transport.totals }
+    public var transferTotals: TransferTotals { fetcher.sources.totals }
 
     /// The entries that were evicted to make room, and how long they had been unused.
     public var evictions: EvictionStatistics {

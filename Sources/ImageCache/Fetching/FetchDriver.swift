@@ -263,8 +263,7 @@ struct FetchDriver {
         _ conditional: ConditionalRequest?, into sink: any BodySink
     ) async throws(TransferError) -> TransferResult {
         let fetch = fetch
-        let transport = fetcher.transport(for: resolved.request) { fetch.mirrorEvents.notify($0) }
-        return try await transport.run(
+        return try await fetcher.sources.transport(for: resolved.request, of: fetch).run(
             resolved.transferRequest(conditional, for: fetch), into: sink,
             events: { [resolved] in resolved.report($0, to: fetch) })
     }

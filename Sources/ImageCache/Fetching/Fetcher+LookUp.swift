@@ -36,7 +36,8 @@ extension Fetcher {
             var candidates = try entries(resolved.key, for: resolved).compactMap { StoredCandidate($0, generation) }
             candidates += try candidatesForEverybody(resolved, generation)
             candidates += try equivalentCandidates(resolved, isNecessary: candidates.isEmpty)
-            if let evicted = resolved.request.goneOriginal {
+            // A derived image does not prove its original's digest or length.
+            if let evicted = resolved.request.goneOriginal, resolved.request.acceptsAnyBody {
                 let made = try store.entries(for: EntryKey(.derivedImages(resolved.requestKey)))
                     .compactMap { StoredDerivedImage($0) }
                 let replacement = StoredCandidate(
@@ -265,7 +266,7 @@ extension Fetcher {
         as source: CachedFile.Source, _ status: CacheStatus, bytesTransferred: Int64 = 0
     ) throws(ImageCacheError) -> CachedFile? {
         // The digest is the original's.
-        if candidate.made.isEmpty, !(try hasDigest(body, candidate.record.response, for: resolved.request)) {
+        if candidate.made.isEmpty, !(try resolved.request.accepts(body, of: candidate.record.response)) {
             return nil
         }
         return CachedFile(

@@ -73,7 +73,8 @@ extension Fetcher {
         if Task.isCancelled { throw .cancelled }
         let result: TransferResult
         do throws(TransferError) {
-            result = try await transport.run(request, into: NoBody(), events: { resolved.report($0, to: fetch) })
+            result = try await sources.transport(for: resolved.request, of: fetch).run(
+                request, into: NoBody(), events: { resolved.report($0, to: fetch) })
         } catch {
             throw ImageCacheError(error)
         }

@@ -11,12 +11,9 @@ struct Fetcher: Sendable {
     let store: DiskStore
     let rules: CacheRules
     let now: @Sendable () -> Date
-    /// The transport to the origins.
-    var transport: any HTTPTransport
-    /// The rates at which origins served mirrored requests.
-    let originRates = OriginRates()
+    let sources: Sources
     /// The store that is shared with other machines.
-    var remote: RemoteCache?
+    let remote: RemoteCache?
     let revalidatesInBackground: Bool
     let maxVariants: Int
     let sweeper: Sweeper?
@@ -45,9 +42,7 @@ struct Fetcher: Sendable {
             RemoteCache(
                 $0, store: store, executor: executor, now: configuration.now, logger: configuration.logger)
         }
-        transport = SegmentingTransport(
-            GatedTransport(
-                configuration.transport ?? TransferEngine(configuration: .init(configuration, store: store))))
+        sources = Sources(configuration, store: store)
     }
 
     // MARK: Fetching
@@ -77,7 +72,7 @@ struct Fetcher: Sendable {
     /// Joins the fetch that brings the file for a request, or starts one. Each unsafe request is a fetch of its own.
     func subscribe(to request: FileRequest) -> FetchPool.Subscription {
         var key: FetchKey?
-        if request.isSafe {
+        if request.isSafe, request.transport == nil {
             let file = FileKey(request, in: store.generation(of: ResourceKey(request, by: rules).url).epoch)
             key = .file(file)
             if request.duplicates == .replace {
@@ -114,7 +109,7 @@ struct Fetcher: Sendable {
     func close(uploadingFor time: Duration) async {
         await remote?.close(within: time)
         await sweeper?.stop()
-        await transport.shutDown()
+        await sources.shutDown()
         store.close()
     }
 
@@ -154,25 +149,5 @@ struct Fetcher: Sendable {
         } catch {
             throw ImageCacheError(.cancelled, url: resolved.request.url, message: "cancelled", cause: error)
         }
-    }
-}
-
-extension TransferEngine.Configuration {
-    fileprivate init(_ configuration: DownloadCache.Configuration, store: DiskStore) {
-        self.init()
-        maxTransfers = configuration.maxTransfers
-        maxPerHost = configuration.maxTransfersPerHost
-        adaptsToHosts = configuration.adaptsToHosts
-        initialPerHost = configuration.initialTransfersPerHost
-        maxStreams = configuration.maxStreamsPerHost
-        maxIdleConnections = configuration.maxIdleConnections
-        maxPerClient = configuration.maxTransfersPerClient
-        maxRequestsPerSecond = configuration.maxRequestsPerSecond
-        if configuration.sharesHostLimit {
-            sharedHostLimit = HostPlaces(store: store, count: configuration.maxTransfersPerHost)
-        }
-        addressPolicy = configuration.addressPolicy
-        signatures = configuration.rules.resourceParameters
-        now = configuration.now
     }
 }

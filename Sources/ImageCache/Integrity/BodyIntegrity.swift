@@ -25,6 +25,12 @@ public struct BodyIntegrity: Sendable, Hashable {
     public var requiresDigest = false
 
     public init() {}
+
+    /// Larger pieces would have to be held in memory.
+    private static let longestPiece: Int64 = 32 << 20
+
+    /// The pieces, if they are small enough to be checked.
+    var checkedPieces: PieceDigests? { pieces.flatMap { $0.length <= Self.longestPiece ? $0 : nil } }
 }
 
 extension FileRequest {

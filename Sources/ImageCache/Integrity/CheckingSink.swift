@@ -13,22 +13,14 @@ enum BodyDefect: Error, Sendable {
     case digest(String, expected: String)
 }
 
-/// A sink that gives back what it has.
-protocol HeldBytesReading {
-    /// The bytes of a range that are held; `nil` when some of them are not, or cannot be read.
-    func heldBytes(_ range: Range<Int64>) -> [UInt8]?
-    /// The defect of a body without missing bytes that has another digest than it must have; `nil` where none is known.
-    func digestDefect() throws(ImageCacheError) -> BodyDefect?
-}
-
 /// Hands a body on in pieces that have been verified: what is damaged never reaches the store.
 ///
 /// Without piece digests it hands on what comes, and verifies the length.
 ///
 /// `@unchecked Sendable`: used by its transfer, and between transfers by the one who runs them, as `BodySink` guarantees.
-final class CheckingSink: SegmentedBodySink, @unchecked Sendable {
-    /// Larger pieces would have to be held in memory.
-    private static let longestPiece: Int64 = 32 << 20
+final class CheckingSink: BodySink, @unchecked Sendable {
+    /// The reader of a body of unknown length has paused before the body's last piece, and there is no later write that would bring the piece.
+    private struct LastPieceIsNotTaken: Error {}
 
     private let inner: any BodySink
     private let integrity: BodyIntegrity
@@ -44,8 +36,14 @@ final class CheckingSink: SegmentedBodySink, @unchecked Sendable {
 
     /// The offset of the next byte that goes to the sink behind this one.
     private var position: Int64 = 0
-    /// Bytes from `position` on that belong to a piece that is not whole yet.
+    /// Bytes from `position` on that belong to the piece under way.
     private var waiting: [UInt8] = []
+    /// True if `waiting` is a piece that has been verified, and that the inner sink has yet to take.
+    private var isVerified = false
+    /// Bytes at the beginning of the next write that were taken before the inner sink paused.
+    private var taken = 0
+    /// True if the head said how long the body is, so that a body of another length is refused before it is read.
+    private var hasLength = false
     /// Bytes of the same piece before `position`: the part of it that an earlier run has left behind.
     private var lead: [UInt8] = []
     /// The end of the range under way.
@@ -54,7 +52,7 @@ final class CheckingSink: SegmentedBodySink, @unchecked Sendable {
     init(_ inner: any BodySink, _ integrity: BodyIntegrity) {
         self.inner = inner
         self.integrity = integrity
-        pieces = integrity.pieces.flatMap { $0.length <= Self.longestPiece ? $0 : nil }
+        pieces = integrity.checkedPieces
     }
 
     func attach(_ transfer: any TransferControl) { inner.attach(transfer) }
@@ -71,19 +69,23 @@ final class CheckingSink: SegmentedBodySink, @unchecked Sendable {
     }
 
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
+        taken = 0
+        hasLength = true
         switch placement {
         case .whole(let length):
             try check(length)
             try inner.begin(head, placement)
-            (self.head, total, position, waiting) = (head, length ?? integrity.size, 0, [])
+            (self.head, total, position) = (head, length ?? integrity.size, 0)
             (lead, end) = ([], .max)
+            drop()
+            hasLength = length != nil
             beginnings += 1
         case .range(let range, let total):
             try check(total)
             if position + Int64(waiting.count) == range.lowerBound, !waiting.isEmpty {
                 try inner.begin(head, .range(position..<range.upperBound, total: total))
             } else {
-                waiting = []
+                drop()
                 if position != range.lowerBound { lead = begunPiece(at: range.lowerBound) }
                 position = range.lowerBound
                 try inner.begin(head, placement)
@@ -101,8 +103,11 @@ final class CheckingSink: SegmentedBodySink, @unchecked Sendable {
     /// The bytes that are held of the piece that goes on at a place.
     private func begunPiece(at place: Int64) -> [UInt8] {
         guard let pieces, place % pieces.length != 0 else { return [] }
-        return (inner as? any HeldBytesReading)?.heldBytes(place - place % pieces.length..<place) ?? []
+        return inner.heldBytes(place - place % pieces.length..<place) ?? []
     }
+
+    /// Drops the bytes of the piece under way that the inner sink does not have.
+    private func drop() { (waiting, isVerified) = ([], false) }
 
     /// Returns true if all bytes of the piece under way come by here, or are held.
     private func canVerifyPiece(_ length: Int64) -> Bool {
@@ -120,24 +125,32 @@ final class CheckingSink: SegmentedBodySink, @unchecked Sendable {
 
     func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
         guard let pieces else { return try handOn(bytes) }
-        var rest = bytes
-        while !rest.isEmpty {
-            let pieceEnd = (position / pieces.length + 1) * pieces.length
-            let count = min(rest.count, Int(pieceEnd - position) - waiting.count)
-            let part = UnsafeRawBufferPointer(rebasing: rest[..<count])
-            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-            guard canVerifyPiece(pieces.length) else {
-                lead = []
-                _ = try handOn(part)
-                continue
+        var offset = min(taken, bytes.count)
+        taken = 0
+        while true {
+            guard try handOnVerified() else {
+                taken = offset
+                return .pause
             }
-            waiting.append(contentsOf: part)
-            if position + Int64(waiting.count) == pieceEnd { try handOnPiece() }
+            if offset == bytes.count { return .accepted }
+            let pieceEnd = min((position / pieces.length + 1) * pieces.length, total ?? .max)
+            let count = min(bytes.count - offset, Int(pieceEnd - position) - waiting.count)
+            guard count > 0 else { throw BodyDefect.length(pieceEnd + 1, expected: pieceEnd) }
+            let part = UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
+            if canVerifyPiece(pieces.length) {
+                waiting.append(contentsOf: part)
+                if position + Int64(waiting.count) == pieceEnd { try verifyPiece() }
+            } else {
+                lead = []
+                guard case .accepted = try handOn(part) else {
+                    taken = offset
+                    return .pause
+                }
+            }
+            offset += count
         }
-        return .accepted
     }
 
-    /// A file's sink takes whatever comes.
     private func handOn(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
         let verdict = try inner.write(bytes)
         guard case .accepted = verdict else { return verdict }
@@ -145,18 +158,29 @@ final class CheckingSink: SegmentedBodySink, @unchecked Sendable {
         return verdict
     }
 
-    private func handOnPiece() throws {
-        guard let pieces, !waiting.isEmpty else { return }
+    /// Verifies the piece under way, which is whole.
+    private func verifyPiece() throws {
+        guard let pieces, !waiting.isEmpty, !isVerified else { return }
         let start = position - Int64(lead.count)
         let index = Int(start / pieces.length)
-        let isRight = try isPiece(index, lead + waiting)
-        let piece = waiting
-        waiting = []
-        guard isRight else {
-            throw BodyDefect.piece(index: index, start..<position + Int64(piece.count))
+        let pieceEnd = position + Int64(waiting.count)
+        do { isVerified = try isPiece(index, lead + waiting) } catch {
+            drop()
+            throw error
         }
+        guard isVerified else {
+            drop()
+            throw BodyDefect.piece(index: index, start..<pieceEnd)
+        }
+    }
+
+    /// Hands on the piece that has been verified, if there is one. Returns false if the inner sink has paused.
+    private func handOnVerified() throws -> Bool {
+        guard isVerified else { return true }
+        guard case .accepted = try waiting.withUnsafeBytes({ try handOn($0) }) else { return false }
         lead = []
-        _ = try piece.withUnsafeBytes { try handOn($0) }
+        drop()
+        return true
     }
 
     private func isPiece(_ index: Int, _ bytes: [UInt8]) throws -> Bool {
@@ -166,13 +190,15 @@ final class CheckingSink: SegmentedBodySink, @unchecked Sendable {
     }
 
     /// Bodies that are verified while they arrive must come in order.
-    var segmentUnit: Int64? { pieces == nil ? (inner as? any SegmentedBodySink)?.segmentUnit : nil }
+    var segmentUnit: Int64? { pieces == nil ? inner.segmentUnit : nil }
 
-    var segmentLimit: Int64? { (inner as? any SegmentedBodySink)?.segmentLimit }
+    var segmentLimit: Int64? { inner.segmentLimit }
 
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws {
-        try (inner as? any SegmentedBodySink)?.write(bytes, at: offset)
-    }
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws { try inner.write(bytes, at: offset) }
+
+    func heldBytes(_ range: Range<Int64>) -> [UInt8]? { inner.heldBytes(range) }
+
+    func verifyBody() throws { try inner.verifyBody() }
 
     func writeBatchComplete() { inner.writeBatchComplete() }
 
@@ -180,10 +206,16 @@ final class CheckingSink: SegmentedBodySink, @unchecked Sendable {
         switch ending {
         case .cut: try inner.end(.cut)
         case .discarded:
-            (waiting, lead, position) = ([], [], 0)
+            drop()
+            (lead, position) = ([], 0)
             try inner.end(.discarded)
         case .complete:
-            do { try handOnPiece() } catch {
+            do {
+                if !hasLength { try check(position + Int64(waiting.count)) }
+                try verifyPiece()
+                // Only the last piece of a body of unknown length is handed on here.
+                guard try handOnVerified() else { throw LastPieceIsNotTaken() }
+            } catch {
                 // A bad piece leaves the good ones before it.
                 try inner.end(.cut)
                 throw error
@@ -198,10 +230,12 @@ final class CheckingSink: SegmentedBodySink, @unchecked Sendable {
 
     /// Verifies the digest of a body without missing bytes. Of one that is wrong nothing is left.
     func verifyWhole() throws {
-        // Other errors show when the body is stored.
-        guard let defect = try? (inner as? any HeldBytesReading)?.digestDefect() else { return }
-        try end(.discarded)
-        throw defect
+        do { try verifyBody() } catch let defect as BodyDefect {
+            try end(.discarded)
+            throw defect
+        } catch {
+            // Other errors show when the body is stored.
+        }
     }
 
     /// The outcome of putting a piece in its place that was fetched by itself.
@@ -219,7 +253,7 @@ final class CheckingSink: SegmentedBodySink, @unchecked Sendable {
         guard let head, let total, range.lowerBound == position - Int64(lead.count), try isPiece(index, bytes) else {
             return .unsuitable
         }
-        waiting = []
+        drop()
         guard bytes.starts(with: lead) else {
             try end(.discarded)
             return .heldIsWrong

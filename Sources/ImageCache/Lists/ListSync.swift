@@ -2,6 +2,7 @@ import ConcurrencyPrimitives
 import DiskStore
 import FoundationEssentials
 import HTTPSemantics
+import TextIdentity
 import Transfer
 import Units
 

@@ -18,13 +18,21 @@ enum BodyDigest {
     static func digest(
         _ algorithm: DigestAlgorithm, ofFile descriptor: Int32, size: Int64
     ) throws(ImageCacheError) -> [UInt8] {
+        try digest(algorithm, ofFile: descriptor, 0..<size)
+    }
+
+    /// The digest of a range of an open file, read with `pread`.
+    static func digest(
+        _ algorithm: DigestAlgorithm, ofFile descriptor: Int32, _ range: Range<Int64>
+    ) throws(ImageCacheError) -> [UInt8] {
         let hash = try running(algorithm)
         let chunk = 1 << 20
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: chunk, alignment: 16)
         defer { buffer.deallocate() }
-        var offset: Int64 = 0
-        while offset < size {
-            let count = pread(descriptor, buffer.baseAddress, min(chunk, Int(size - offset)), off_t(offset))
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            let count = pread(
+                descriptor, buffer.baseAddress, min(chunk, Int(range.upperBound - offset)), off_t(offset))
             if count < 0 && errno == EINTR { continue }
             guard count > 0 else {
                 throw ImageCacheError(

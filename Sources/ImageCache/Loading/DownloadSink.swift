@@ -92,7 +92,6 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         tellFollowers(placement)
     }
 
-    /// The bytes of a range that are held; `nil` when some of them are not, or cannot be read.
     func heldBytes(_ range: Range<Int64>) -> [UInt8]? {
         guard let held = writer.held, !held.missing.contains(where: { $0.overlaps(range) }) else { return nil }
         return writer.heldBytes(range)
@@ -146,11 +145,12 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         return .accepted
     }
 
-    /// Takes bytes that another connection than the stream has brought.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws {
         try writer.write(bytes, at: offset)
         sharing?.wrote(offset..<offset + Int64(bytes.count), writer)
     }
+
+    let segmentUnit: Int64? = BodyWriter.unit
 
     /// Followed bodies are fetched near what their readers can have, shared ones near what has been uploaded.
     var segmentLimit: Int64? {
@@ -190,8 +190,10 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         throw .wrong(expected, actual: actual, url: resolved.url)
     }
 
+    func verifyBody() throws { if let defect = try digestDefect() { throw defect } }
+
     /// The defect of a whole body with another digest than it must have; `nil`: it has that one, or need have none.
-    func digestDefect() throws(ImageCacheError) -> BodyDefect? {
+    private func digestDefect() throws(ImageCacheError) -> BodyDefect? {
         guard let expected, !isVerified else { return nil }
         let actual: [UInt8]
         let streamDigest = digested == writer.bytesHeld && digest?.algorithm == expected.algorithm ? digest : nil

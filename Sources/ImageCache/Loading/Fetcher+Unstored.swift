@@ -22,7 +22,7 @@ extension Fetcher {
         let sink = UnstoredSink(UnstoredBody(unstoredMemory))
         let result: TransferResult
         do throws(TransferError) {
-            result = try await transport(for: request) { fetch.mirrorEvents.notify($0) }
+            result = try await sources.transport(for: request, of: fetch)
                 .run(resolved.transferRequest(for: fetch), into: sink, events: { resolved.report($0, to: fetch) })
         } catch {
             throw (error.cause as? StoreError)?.code == .full ? failure : ImageCacheError(error)
@@ -59,8 +59,7 @@ extension Fetcher {
 extension FileRequest {
     /// True if the request may be answered with a file that is not in the store.
     fileprivate var mayBeUnstored: Bool {
-        policy != .returnCacheDataDontLoad && noStoreBehavior != .fail && integrity.pieces == nil
-            && !integrity.requiresDigest
+        policy != .returnCacheDataDontLoad && noStoreBehavior != .fail && !integrity.requiresDigest
     }
 }
 
@@ -74,21 +73,38 @@ extension ImageCacheError {
     }
 }
 
-/// Receives a body into memory.
+/// Receives a body into memory. An attempt that was cut is resumed.
 ///
 /// `@unchecked Sendable`: used before and after `HTTPTransport.run` by the one who runs it, during it by the transport, as `BodySink`
 /// guarantees.
 private final class UnstoredSink: BodySink, @unchecked Sendable {
+    private struct UnexpectedRange: Error {}
+
     let body: UnstoredBody
     private(set) var head: ResponseHead?
+    private var total: Int64?
 
     init(_ body: UnstoredBody) { self.body = body }
 
-    func held() -> HeldPartial? { nil }
+    func held() -> HeldPartial? {
+        guard let head, let validator = head.resumeValidator, body.size > 0 else { return nil }
+        let end = total ?? .max
+        return HeldPartial(
+            validator: validator, lastModified: head.validators.strongLastModified, total: total,
+            missing: body.size < end ? [body.size..<end] : [], url: head.finalURL)
+    }
 
-    func begin(_ head: ResponseHead, _ placement: BodyPlacement) {
-        body.restart()
-        self.head = head
+    func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
+        switch placement {
+        case .whole(let length):
+            body.restart()
+            (self.head, total) = (head, length)
+        case .range(let range, let total):
+            guard range.lowerBound == body.size else { throw UnexpectedRange() }
+            self.total = total
+        case .alreadyComplete(let total):
+            guard total == body.size else { throw UnexpectedRange() }
+        }
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
@@ -96,5 +112,9 @@ private final class UnstoredSink: BodySink, @unchecked Sendable {
         return .accepted
     }
 
-    func end(_ ending: AttemptEnding) { if ending != .complete { body.restart() } }
+    func end(_ ending: AttemptEnding) {
+        guard ending == .discarded else { return }
+        body.restart()
+        (head, total) = (nil, nil)
+    }
 }

@@ -12,7 +12,7 @@ import Transfer
 ///
 /// `@unchecked Sendable`: used before and after `HTTPTransport.run` by the one who runs it, during it by the
 /// transport, as `BodySink` guarantees.
-final class ResponseSink: SegmentedBodySink, HeldBytesReading, @unchecked Sendable {
+final class ResponseSink: BodySink, @unchecked Sendable {
     /// Where a body that may be stored goes.
     struct Storing {
         var download: DownloadSink
@@ -57,10 +57,7 @@ final class ResponseSink: SegmentedBodySink, HeldBytesReading, @unchecked Sendab
 
     func heldBytes(_ range: Range<Int64>) -> [UInt8]? { whole?.download.heldBytes(range) }
 
-    func digestDefect() throws(ImageCacheError) -> BodyDefect? {
-        guard passed == nil, let target else { return nil }
-        return try target.download.digestDefect()
-    }
+    func verifyBody() throws { if passed == nil { try target?.download.verifyBody() } }
 
     /// Whoever reads has the head, and perhaps some bytes: there is no second beginning, only a continuation.
     func canRestart() -> Bool {
@@ -114,7 +111,7 @@ final class ResponseSink: SegmentedBodySink, HeldBytesReading, @unchecked Sendab
 
     /// A response 200 that goes into the store is written wherever its bytes belong.
     var segmentUnit: Int64? {
-        passed == nil && target != nil && target?.writer === whole?.writer ? BodyWriter.unit : nil
+        passed == nil && target?.writer === whole?.writer ? target?.download.segmentUnit : nil
     }
 
     var segmentLimit: Int64? { target?.download.segmentLimit }

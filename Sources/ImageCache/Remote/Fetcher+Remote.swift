@@ -87,7 +87,7 @@ extension Fetcher {
     /// True if responses to a request may be shared with other machines, as far as the request tells.
     func isShareable(_ resolved: ResolvedRequest) -> Bool {
         let request = resolved.request
-        guard let remote, request.method == .get, request.body == nil else { return false }
+        guard let remote, request.method == .get, request.body == nil, request.transport == nil else { return false }
         switch resolved.audience {
         case .everybody: return true
         case .owner: return remote.configuration.sharesPrivateResponses

@@ -36,7 +36,7 @@ package struct GatedTransport: HTTPTransport {
 }
 
 /// A sink that reports the first head that comes, also where the sink below refuses it.
-private final class ObservedSink: BodySink {
+final class ObservedSink: BodySink {
     private let base: any BodySink
     private let gate: any TransferGate
     private let reporter: @Sendable (GateOutcome) -> Void
@@ -74,6 +74,11 @@ private final class ObservedSink: BodySink {
     func writeBatchComplete() { base.writeBatchComplete() }
     func end(_ ending: AttemptEnding) throws { try base.end(ending) }
     func canRestart() -> Bool { base.canRestart() }
+    var segmentUnit: Int64? { base.segmentUnit }
+    var segmentLimit: Int64? { base.segmentLimit }
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws { try base.write(bytes, at: offset) }
+    func heldBytes(_ range: Range<Int64>) -> [UInt8]? { base.heldBytes(range) }
+    func verifyBody() throws { try base.verifyBody() }
 }
 
 extension TransferError {

@@ -108,4 +108,19 @@ extension SegmentedTransfer {
         }
         perform(actions)
     }
+
+    // MARK: Further ranges
+
+    /// The transport below brings the stream's bytes in order: the planner alone divides the body.
+    var segmentUnit: Int64? { nil }
+
+    var segmentLimit: Int64? { state.withLock { _ in sink.segmentLimit } }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws {
+        try state.withLock { _ in try sink.write(bytes, at: offset) }
+    }
+
+    func heldBytes(_ range: Range<Int64>) -> [UInt8]? { state.withLock { _ in sink.heldBytes(range) } }
+
+    func verifyBody() throws { try sink.verifyBody() }
 }

@@ -36,7 +36,7 @@ final class SegmentedTransfer: BodySink {
     let base: any HTTPTransport
     let request: TransferRequest
     private let startedAt: MonotonicTime
-    let sink: any SegmentedBodySink
+    let sink: any BodySink
     let now: @Sendable () -> MonotonicTime
     private let events: @Sendable (TransferEvent) -> Void
     let controls = SegmentControls()
@@ -44,7 +44,7 @@ final class SegmentedTransfer: BodySink {
     let state: Locked<State>
 
     init(
-        _ request: TransferRequest, into sink: any SegmentedBodySink, over base: any HTTPTransport,
+        _ request: TransferRequest, into sink: any BodySink, over base: any HTTPTransport,
         now: @escaping @Sendable () -> MonotonicTime, events: @escaping @Sendable (TransferEvent) -> Void
     ) {
         self.request = request

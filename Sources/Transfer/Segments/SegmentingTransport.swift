@@ -4,7 +4,7 @@ import HTTPTypes
 ///
 /// A transfer begins as one stream. ``SegmentPlanner`` decides about further connections; each of them is a transfer of its own, which
 /// resumes the same partial: it sends `Range` and `If-Range`, and its response is judged as that of a resumed transfer is. Where the
-/// request has ``FurtherSources``, some of them go there. Sinks that are not ``SegmentedBodySink``s get one stream.
+/// request has ``FurtherSources``, some of them go there. A body without a ``BodySink/segmentUnit`` comes as one stream.
 package struct SegmentingTransport: HTTPTransport {
     private let base: any HTTPTransport
     private let now: @Sendable () -> MonotonicTime
@@ -21,7 +21,7 @@ package struct SegmentingTransport: HTTPTransport {
     package func run(
         _ request: TransferRequest, into sink: any BodySink, events: @escaping @Sendable (TransferEvent) -> Void
     ) async throws(TransferError) -> TransferResult {
-        guard request.mayBeDivided, let sink = sink as? any SegmentedBodySink else {
+        guard request.mayBeDivided else {
             return try await base.run(request, into: sink, events: events)
         }
         return try await SegmentedTransfer(request, into: sink, over: base, now: now, events: events).run()

@@ -3,7 +3,7 @@ import HTTPTypes
 import Transfer
 
 /// A sink that keeps a body in memory, and knows which bytes came twice.
-final class MemorySink: SegmentedBodySink {
+final class MemorySink: BodySink {
     fileprivate struct State {
         var head: ResponseHead?
         var bytes: [UInt8] = []

@@ -3,16 +3,24 @@ import DiskStore
 import HTTPCaching
 import HTTPTypes
 
-extension Fetcher {
-    /// Returns true if a stored body has the size and digest that the request expects, and a verified digest if it requires one.
-    func hasDigest(
-        _ body: StoredBody, _ response: StoredResponse, for request: FileRequest
-    ) throws(ImageCacheError) -> Bool {
-        if let size = request.integrity.size, size != body.size { return false }
-        if let expected = request.expectedDigest, try !body.has(expected) { return false }
-        guard request.integrity.requiresDigest, !request.isIdentifiedByDigest else { return true }
+extension FileRequest {
+    /// Returns true if a stored body has the size, and the digest or pieces, that the request expects, and a verified digest if the request
+    /// requires one.
+    func accepts(_ body: StoredBody, of response: StoredResponse) throws(ImageCacheError) -> Bool {
+        if let size = integrity.size, size != body.size { return false }
+        if let expected = expectedDigest {
+            guard try body.has(expected) else { return false }
+        } else if let pieces = integrity.checkedPieces, try !body.has(pieces) {
+            return false
+        }
+        guard integrity.requiresDigest, !isIdentifiedByDigest else { return true }
         guard let expected = response.digest else { return false }
         return try body.has(expected)
+    }
+
+    /// True if the request expects nothing that must be verified.
+    var acceptsAnyBody: Bool {
+        integrity.size == nil && integrity.pieces == nil && expectedDigest == nil && !integrity.requiresDigest
     }
 }
 
@@ -20,6 +28,17 @@ extension StoredBody {
     /// Reads the body.
     func has(_ digest: Digest) throws(ImageCacheError) -> Bool {
         try BodyDigest.digest(digest.algorithm, ofFile: descriptor, size: size) == digest.bytes
+    }
+
+    /// Reads the body up to the first piece with another digest.
+    func has(_ pieces: PieceDigests) throws(ImageCacheError) -> Bool {
+        guard pieces.fits(size: size) else { return false }
+        for (index, digest) in pieces.digests.enumerated() {
+            let start = Int64(index) * pieces.length
+            let range = start..<min(start + pieces.length, size)
+            guard try BodyDigest.digest(pieces.algorithm, ofFile: descriptor, range) == digest else { return false }
+        }
+        return true
     }
 }
 

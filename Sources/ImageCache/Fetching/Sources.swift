@@ -1,0 +1,58 @@
+import DiskStore
+import Transfer
+
+/// The sources of response bodies: the origins, and the mirrors of a request.
+struct Sources: Sendable {
+    private let client: any HTTPTransport
+    private let signatures: SignatureParameters
+    /// The rates at which origins served mirrored requests.
+    private let rates = OriginRates()
+
+    init(_ configuration: DownloadCache.Configuration, store: DiskStore) {
+        client = configuration.transport ?? TransferEngine(configuration: .init(configuration, store: store))
+        signatures = configuration.rules.signatures
+    }
+
+    /// The transport of one fetch: everything that a request asks for, for every consumer of the body.
+    ///
+    /// A body passes these layers in this order, each only if the request needs it:
+    /// 1. the HTTP client, or the transport that the request brings along;
+    /// 2. the gate of the request's origin, which lets a transfer begin and observes its outcome;
+    /// 3. segments: several connections for a large body;
+    /// 4. mirrors, and the verification of length, pieces and digest, which repairs a damaged piece from another mirror.
+    func transport(for request: FileRequest, of fetch: Fetch) -> any HTTPTransport {
+        let segmenting = SegmentingTransport(GatedTransport(request.transport ?? client))
+        let integrity = request.integrity
+        guard
+            !request.mirrors.isEmpty || request.usesAnnouncedMirrors || integrity.pieces != nil || integrity.size != nil
+        else { return segmenting }
+        return MirroringTransport(
+            base: segmenting, mirrors: request.mirrors, integrity: integrity, digest: request.expectedDigest,
+            usesAnnouncedMirrors: request.usesAnnouncedMirrors, rates: rates, signatures: signatures,
+            tell: { fetch.mirrorEvents.notify($0) })
+    }
+
+    var totals: TransferTotals { client.totals }
+
+    func shutDown() async { await client.shutDown() }
+}
+
+extension TransferEngine.Configuration {
+    fileprivate init(_ configuration: DownloadCache.Configuration, store: DiskStore) {
+        self.init()
+        maxTransfers = configuration.maxTransfers
+        maxPerHost = configuration.maxTransfersPerHost
+        adaptsToHosts = configuration.adaptsToHosts
+        initialPerHost = configuration.initialTransfersPerHost
+        maxStreams = configuration.maxStreamsPerHost
+        maxIdleConnections = configuration.maxIdleConnections
+        maxPerClient = configuration.maxTransfersPerClient
+        maxRequestsPerSecond = configuration.maxRequestsPerSecond
+        if configuration.sharesHostLimit {
+            sharedHostLimit = HostPlaces(store: store, count: configuration.maxTransfersPerHost)
+        }
+        addressPolicy = configuration.addressPolicy
+        signatures = configuration.rules.resourceParameters
+        now = configuration.now
+    }
+}
