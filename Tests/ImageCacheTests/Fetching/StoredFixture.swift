@@ -51,7 +51,8 @@ enum StoredFixture: String, CaseIterable, Sendable {
     func candidate(id: Int64 = 1) throws -> StoredCandidate {
         let record = ResponseRecord(url: Self.url, response: response)
         let entry = StoredEntry(
-            id: id, key: EntryKey(.response(RequestKey(url: Self.url))), variant: "", url: Self.url, size: 5, allocated: 4096,
+            id: id, key: EntryKey(.response(RequestKey(url: Self.url))), variant: "", url: Self.url, size: 5,
+            allocated: 4096,
             metadata: record.encoded, created: Self.time(0), lastAccess: nil, accessSequence: nil, checksum: .none,
             boot: 0)
         guard let candidate = StoredCandidate(entry, .fixture) else { throw DamagedFixture() }
