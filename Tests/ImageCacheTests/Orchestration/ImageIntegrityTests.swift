@@ -226,7 +226,7 @@ import Testing
         }
         let file = try await bench.cache.fetcher.unstoredFile(
             for: request, after: ImageCacheError(.store(.full), message: "no room"))
-        let bytes = try Bench.read(.stored(file.body.descriptor, 0..<file.size))
+        let bytes = try Bench.read(.stored(descriptor: file.body.descriptor, range: 0..<file.size))
         #expect(Body(bytes) == Body(picture) && !file.isStored)
         #expect(bench.transport.requests.dropFirst().allSatisfy { $0.fields[.range] != nil })
         #expect(bench.transport.requests.contains { $0.url == Self.mirror })
