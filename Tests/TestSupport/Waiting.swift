@@ -23,15 +23,19 @@ extension Trait where Self == TimeLimitTrait {
 
 /// Waits until the condition holds, and looks each millisecond.
 ///
+/// It looks at least a thousand times: where thousands of tests' tasks share few threads, what is waited for has had as many turns.
+///
 /// - Returns: `false`: it did not hold within so many seconds, or the task was cancelled (by its limit).
 @discardableResult
 public func eventually(
     within seconds: Double = patience, _ condition: () async throws -> Bool
 ) async rethrows -> Bool {
     let deadline = ContinuousClock.now + .seconds(seconds)
+    var looks = 0
     while true {
         // The clock is read first: on a loaded machine a short sleep may outlast the deadline.
-        let isLate = ContinuousClock.now > deadline
+        let isLate = ContinuousClock.now > deadline && looks >= 1000
+        looks += 1
         if try await condition() { return true }
         if isLate || Task.isCancelled { return false }
         try? await Task.sleep(for: .milliseconds(1))
