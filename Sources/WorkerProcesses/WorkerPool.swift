@@ -52,8 +52,9 @@ package final class WorkerPool: Sendable {
     private let program: String
     private let limits: WorkerLimits
     private let state: Locked<State>
-    /// The lock is held while one starts, by those who need one.
     private let helper = Locked<WorkerHelper?>(nil)
+    /// The start of a helper. Only threads that need a helper wait for it.
+    private let starting = SharedWork<Result<WorkerHelper, WorkerFailure>>()
     /// A place for each worker.
     private let places: CountingSemaphore
 
@@ -223,12 +224,25 @@ package final class WorkerPool: Sendable {
 
     /// The helper, started if there is none, or only the one that has failed.
     private func helper(after failed: WorkerHelper?) throws(WorkerFailure) -> WorkerHelper {
-        try helper.withLock { (helper) throws(WorkerFailure) in
-            if let helper, helper !== failed { return helper }
+        while true {
+            if let helper = helper.withLock({ $0 }), helper !== failed { return helper }
+            let helper = try starting.result { start(after: failed) }.get()
+            // Another thread may have found the one that has failed.
+            if helper !== failed { return helper }
+        }
+    }
+
+    private func start(after failed: WorkerHelper?) -> Result<WorkerHelper, WorkerFailure> {
+        let former = helper.withLock { $0 }
+        // Another thread may have started one meanwhile.
+        if let former, former !== failed { return .success(former) }
+        do throws(WorkerFailure) {
             let new = try WorkerHelper(program)
-            if helper != nil { state.withLock { $0.statistics.helperReplacements += 1 } }
-            helper = new
-            return new
+            helper.withLock { $0 = new }
+            if former != nil { state.withLock { $0.statistics.helperReplacements += 1 } }
+            return .success(new)
+        } catch {
+            return .failure(error)
         }
     }
 }

@@ -236,7 +236,7 @@ struct FetchDriver {
         do throws(TransferError) {
             let result = try await transfer(conditional, into: sink)
             self.result = result
-            return ended(result, sink)
+            return await ended(result, sink)
         } catch {
             return failed(error, sink)
         }
@@ -268,11 +268,12 @@ struct FetchDriver {
             events: { [resolved] in resolved.report($0, to: fetch) })
     }
 
-    private mutating func ended(_ result: TransferResult, _ sink: ResponseSink) -> FetchEvent {
+    private mutating func ended(_ result: TransferResult, _ sink: ResponseSink) async -> FetchEvent {
         received += result.bytesReceived
         self.result?.bytesReceived = received
         forwardStatus = result.head.status.code
-        generation = fetch.invalidateOnce { fetcher.invalidate(after: result.head, resolved, generation) }
+        let (fetcher, resolved, former) = (fetcher, resolved, generation)
+        generation = await fetch.invalidateOnce { fetcher.invalidate(after: result.head, resolved, former) }
         if let passed = sink.passed {
             passed.finish(.success(()))
             sink.leavePartials()

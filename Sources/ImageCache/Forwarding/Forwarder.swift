@@ -178,7 +178,7 @@ final class Forwarder: Sendable {
         if !isSafe, let head = start.head {
             // Before the client has the head: its next request must not be answered with what this one made invalid.
             await withTaskExecutorPreference(executor) { [fetcher] in
-                _ = subscription.context.invalidateOnce {
+                _ = await subscription.context.invalidateOnce {
                     fetcher.invalidate(after: head, resolved, generation)
                 }
             }

@@ -40,7 +40,8 @@ final class Fetch: Sendable {
     /// For readers that follow the body while it arrives.
     let growth = BodyGrowth()
     /// The generation after this fetch's own invalidation: see ``invalidateOnce(_:)``.
-    private let invalidated = Locked<Generation?>(nil)
+    private let invalidated = Promise<Generation>()
+    private let invalidates = Locked(false)
     /// The parts of a large body that other machines share.
     let shared = Locked(SharedParts())
     /// Receives the heads, for all who ask for the same.
@@ -92,12 +93,13 @@ final class Fetch: Sendable {
     /// client, or the one who stores it at its end. A second invalidation would undo what was stored in between.
     ///
     /// - Returns: The generation that the response itself belongs to.
-    func invalidateOnce(_ invalidate: () -> Generation) -> Generation {
-        invalidated.withLock { invalidated in
-            let generation = invalidated ?? invalidate()
-            invalidated = generation
-            return generation
+    func invalidateOnce(_ invalidate: () -> Generation) async -> Generation {
+        let isFirst = invalidates.withLock { invalidates in
+            defer { invalidates = true }
+            return !invalidates
         }
+        if isFirst { invalidated.fulfill(invalidate()) }
+        return await invalidated.valueDespiteCancellation()
     }
 
     // MARK: Progress

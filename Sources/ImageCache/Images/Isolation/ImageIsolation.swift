@@ -25,8 +25,8 @@ final class ImageIsolation: Sendable {
     private let logger: Logger
     private let now: @Sendable () -> ContinuousClock.Instant
     private let state = Locked(State.unused)
-    /// Held while a helper starts, by those who need one: nobody else waits for it.
-    private let starting = Locked(())
+    /// The start of a helper. Only threads that need a helper wait for it.
+    private let starting = SharedWork<String?>()
 
     /// - Parameter decodes: Images and headers at a time. Two workers more keep what sessions that pause need.
     init(
@@ -52,7 +52,7 @@ final class ImageIsolation: Sendable {
     /// - Returns: The reason why there are no workers; nil: there are.
     func start() -> String? {
         if case .some(let known) = reason { return known }
-        return starting.withLock { _ in
+        return starting.result {
             // Another thread may have started it meanwhile.
             if case .some(let known) = reason { return known }
             return startNow()
