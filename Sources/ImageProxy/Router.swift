@@ -2,7 +2,7 @@ package import ConcurrencyPrimitives
 package import HTTPServer
 import HTTPTypes
 
-/// Routes requests to the origin of their host and path: `/image/OPTIONS/PATH` to its images, by PATH, everything else to its proxy.
+/// Routes requests by host and path to an origin: `/image/OPTIONS/PATH` to its images, by PATH, and everything else to its proxy.
 package struct Router: RequestHandler {
     private let current: Locked<OriginSet>
 
@@ -33,9 +33,9 @@ package struct Router: RequestHandler {
     }
 
     private enum Destination {
-        /// The server responds itself.
+        /// The server answers the request itself.
         case server
-        /// The request is for a host that is not this service.
+        /// The request is for a host other than this service.
         case otherServer
         case none
         case endpoint(any RequestHandler, ResponseFieldRules)
@@ -43,7 +43,7 @@ package struct Router: RequestHandler {
 
     private func destination(of incoming: Request) -> Destination {
         let (head, origins) = (incoming.head, current.withLock { $0 })
-        // An absolute target names the host, whatever Host says (RFC 9112 section 3.2.2). Only clients of a forward proxy send one.
+        // An absolute target overrides `Host` (RFC 9112 section 3.2.2). Only clients of a forward proxy send one.
         if let scheme = head.scheme, let authority = head.authority,
             !origins.isOwn(authority, scheme: scheme, at: incoming.local)
         {
@@ -57,14 +57,14 @@ package struct Router: RequestHandler {
         return .endpoint(isImage ? handlers.images : handlers.proxy, handlers.responseFields)
     }
 
-    /// The path behind the options of an image, or `/`, which has the error.
+    /// The path after the options of an image, or `/` if there is none, which leads to the error response.
     private static func originalPath(of target: String) -> String {
         let rest = target.utf8.dropFirst(imagePrefix.utf8.count)
         guard let slash = rest.firstIndex(of: UInt8(ascii: "/")) else { return "/" }
         return String(target[slash...])
     }
 
-    /// RFC 9110 section 7.6.2: with OPTIONS and TRACE, `Max-Forwards: 0` ends here.
+    /// RFC 9110 section 7.6.2: requests with OPTIONS or TRACE and `Max-Forwards: 0` end here.
     private static func isLastHop(_ head: RequestHead) -> Bool {
         head.method == .options && head.fields[.maxForwards].flatMap { Int($0) } == 0
     }
@@ -72,7 +72,7 @@ package struct Router: RequestHandler {
     static let allowed = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 
     private static func ownResponse(to head: RequestHead) -> Response {
-        // TRACE would reveal fields added on the way, cookies among them, to the client (RFC 9110 section 9.3.8).
+        // TRACE would reveal fields that were added on the way, such as cookies, to the client (RFC 9110 section 9.3.8).
         guard head.method == .options else {
             return .failure(405, "trace", "TRACE is not supported.", fields: [.allow: allowed])
         }

@@ -1,16 +1,16 @@
 import HTTPSemantics
 
-/// The preference of `Accept` (RFC 9110 section 12.5.1) among the supported formats.
+/// The client's preferences in `Accept` (RFC 9110 section 12.5.1) among the supported formats.
 ///
-/// A client must name `image/webp` and `image/avif`: `image/*` and `*/*` are also sent by clients that do not support them.
+/// `image/webp` and `image/avif` count only by name: clients that do not support these formats also send `image/*` and `*/*`.
 struct AcceptedFormats {
     /// True if the client prefers WebP at least as much as JPEG and PNG.
     private(set) var isWebP = false
-    /// True if it prefers AVIF at least as much as JPEG and PNG, and as WebP if it names that.
+    /// True if the client prefers AVIF at least as much as JPEG and PNG, and at least as much as WebP if `Accept` names WebP.
     private(set) var isAVIF = false
-    /// True if it prefers JSON to plain text: for placeholders.
+    /// True if the client prefers JSON to plain text, for placeholders.
     private(set) var isJSON = false
-    /// True if it names an image's type, or `image/*`: `*/*` is also sent by programs that want JSON.
+    /// True if `Accept` names an image type or `image/*`. `*/*` does not count, because programs that want JSON also send it.
     private(set) var isImage = false
 
     /// No preference.

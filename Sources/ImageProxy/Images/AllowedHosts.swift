@@ -1,7 +1,7 @@
 package import ImageCache
 
-/// The hosts of originals in addition to the origin: `images.example.com`, `images.example.com:8443`, `*.example.com`
-/// (all subdomains, not itself), `[2001:db8::1]`. Without a port, the scheme's default applies.
+/// The hosts of originals in addition to the origin: `images.example.com`, `images.example.com:8443`, `*.example.com` (all subdomains, but
+/// not the domain), `[2001:db8::1]`. Without a port, the scheme's default applies.
 package struct AllowedHosts: Sendable {
     package typealias Endpoint = AddressPolicy.Endpoint
 
@@ -26,7 +26,7 @@ package struct AllowedHosts: Sendable {
 
     var isEmpty: Bool { patterns.isEmpty }
 
-    /// Returns true if a host is included by its own name, and not by that of a domain above it.
+    /// Returns true if a host is listed by its own name, not only as a subdomain.
     func names(_ endpoint: Endpoint) -> Bool { contains(endpoint) { !$0.isSuffix } }
 
     func contains(_ endpoint: Endpoint) -> Bool { contains(endpoint) { _ in true } }
@@ -50,8 +50,8 @@ package struct AllowedHosts: Sendable {
 }
 
 extension AddressPolicy.Endpoint {
-    /// Parses the authority of a URL: a name or an address, and a port. Refuses ambiguous forms: a user,
-    /// percent-encoding, a port without digits.
+    /// Parses the authority of a URL: a name or an address, and a port. Rejects ambiguous forms: a user, percent-encoding, or a port
+    /// without digits.
     package init?(authority: some StringProtocol, scheme: String) {
         var text = authority.lowercased()[...]
         var port = scheme == "https" ? 443 : 80
@@ -73,7 +73,7 @@ extension AddressPolicy.Endpoint {
             default: false
             }
         }
-        // A trailing dot is another spelling of the same name.
+        // A name with a trailing dot would be a second spelling of the same name.
         guard !name.isEmpty, isProper, name.utf8.last != UInt8(ascii: ".") else { return nil }
         self.init(host: String(text), port: port)
     }

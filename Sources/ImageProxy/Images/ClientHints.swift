@@ -1,20 +1,20 @@
 import HTTPSemantics
 import HTTPTypes
 
-/// The fields in which clients tell what suits their screen and connection: `Sec-CH-DPR`, `Sec-CH-Width` and `Save-Data`.
+/// The request fields that describe a client's screen and connection: `Sec-CH-DPR`, `Sec-CH-Width` and `Save-Data`.
 struct ClientHints: Sendable, Hashable {
     var devicePixelRatio: Double?
-    /// The width of the layout in pixels of the screen.
+    /// The layout width in physical pixels.
     var width: Int?
     var savesData = false
 
-    /// The value of `Accept-CH` (RFC 8942); browsers send `Save-Data` without being asked.
+    /// The value of `Accept-CH` (RFC 8942). Browsers send `Save-Data` unrequested.
     static let accepted = "Sec-CH-DPR, Sec-CH-Width"
 
     /// No hints.
     init() {}
 
-    /// Values that cannot be read count as absent.
+    /// Treats invalid values as absent.
     init(_ fields: HTTPFields) {
         devicePixelRatio = fields[.secCHDPR].flatMap { Self.decimal($0) }
         width = fields[.secCHWidth].flatMap { Self.decimal($0) }.flatMap { Int(exactly: $0.rounded(.up)) }
@@ -32,7 +32,7 @@ struct ClientHints: Sendable, Hashable {
         return value
     }
 
-    /// A number as `Content-DPR` has it: `2`, `1.5`.
+    /// A number in the format of `Content-DPR`: `2`, `1.5`.
     static func text(_ ratio: Double) -> String {
         let hundredths = Int((ratio * 100).rounded())
         let (whole, rest) = hundredths.quotientAndRemainder(dividingBy: 100)
@@ -48,16 +48,16 @@ extension HTTPField.Name {
 }
 
 extension ImageRestrictions {
-    /// The width of `width=auto` for clients that tell none, where no widths are listed.
+    /// The width of `width=auto` for clients that send no width, if no widths are listed.
     static let usualWidth = 1280
 
-    /// The options that suit a client, where the URL and its preset leave them open.
+    /// Chooses the options that the URL and its preset leave open.
     ///
-    /// Values are rounded up to few, so that many screens share an image: those of the lists, else ratios of 1, 1.5, 2, 3 and 4, and widths
-    /// of multiples of 32.
+    /// Values are rounded up to a few steps, so that many screens share an image: the listed values, or by default the ratios 1, 1.5, 2, 3
+    /// and 4, and widths that are multiples of 32.
     ///
     /// - Returns: The options, and the names of the fields on which they depend.
-    /// - Throws: For options that are too large together with any width of `width=auto`.
+    /// - Throws: An error if the options are too large for every width of `width=auto`.
     func applying(
         _ hints: ClientHints, to reading: ImagePresets.Reading, _ options: ImageOptions
     ) throws(ImageRequestError) -> (options: ImageOptions, names: [String]) {
@@ -87,11 +87,11 @@ extension ImageRestrictions {
             options.quality = min(options.quality, qualities.filter { $0 <= 50 }.max() ?? qualities.min() ?? 50)
         }
         if (try? options.checkTogether()) == nil {
-            // A large box of a screen with many pixels: as for one with few.
+            // If the box is too large at this pixel ratio, ignore the client's ratio.
             options.devicePixelRatio = reading.options.devicePixelRatio
         }
         if options.isWidthAuto, widths.isEmpty, (try? options.checkTogether()) == nil {
-            // A wide one: as for a client that tells no width.
+            // If the box is too large at this width, ignore the client's width.
             options.width = Self.usualWidth
         }
         do throws(ImageOptionError) { try options.checkTogether() } catch { throw .invalidOption(error) }
@@ -102,7 +102,7 @@ extension ImageRestrictions {
         devicePixelRatios.isEmpty ? (widths.isEmpty ? [1, 1.5, 2, 3, 4] : [1, 1.5, 2, 3]) : devicePixelRatios
     }
 
-    /// The least of the values that is large enough, else the largest.
+    /// The smallest value that is large enough, otherwise the largest.
     private static func next<Value: Comparable>(_ wanted: Value, _ values: Set<Value>) -> Value {
         values.filter { $0 >= wanted }.min() ?? values.max() ?? wanted
     }

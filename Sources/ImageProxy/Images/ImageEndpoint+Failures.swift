@@ -4,7 +4,7 @@ import HTTPTypes
 import ImageCache
 
 extension ImageEndpoint {
-    /// The response after a failure of this image that was found within the last seconds; nil: none is known.
+    /// The response for a recent failure of this image, or nil if none is cached.
     func knownFailure(
         of operation: ImageOperation, for incoming: Request, _ rules: ImageRules, at now: Date
     ) -> Response? {
@@ -13,7 +13,7 @@ extension ImageEndpoint {
         return response(to: known, for: incoming, rules)
     }
 
-    /// The response where the image or its original is known to fail: the image all the same, if it is stored and fresh.
+    /// The response if the image or its original is known to fail. If the image is stored and fresh, this is still the image.
     func responseDespiteKnownFailure(
         of operation: ImageOperation, for incoming: Request, _ rules: ImageRules
     ) async -> Response? {
@@ -34,14 +34,14 @@ extension ImageEndpoint {
         response(to: known.response, for: incoming, rules, "hit; ttl=\(known.seconds); detail=NEGATIVE", known.seconds)
     }
 
-    /// The response after a failure, which is noted if it is likely to last.
+    /// The response for a failure, which is cached if it is likely to last.
     ///
-    /// - Parameter before: The state of the original's resource when the request came.
+    /// - Parameter before: The state of the original's resource when the request arrived.
     func failure(
         _ response: Response, of operation: ImageOperation, for incoming: Request, _ rules: ImageRules,
         since before: DownloadCache.ResourceState
     ) -> Response {
-        // The original that could not be decoded has itself just been stored, which is a change.
+        // Storing the original that could not be decoded was itself a change.
         if !cache.isInvalidated(since: before) {
             negatives.note(response, of: operation, rules, cache.state(of: operation.request), at: now())
         }
@@ -49,7 +49,7 @@ extension ImageEndpoint {
             to: response, for: incoming, rules, "fwd=uri-miss", Int(rules.negativeLifetime.rounded(.up)))
     }
 
-    /// The failure as JSON, or as an image if the client asks for one and there is one for the status.
+    /// The failure as JSON, or as a fallback image if the client accepts images and the status has one.
     private func response(
         to failure: Response, for incoming: Request, _ rules: ImageRules, _ cacheStatus: String, _ seconds: Int
     ) -> Response {

@@ -3,10 +3,10 @@ import HTTPTypes
 import ImageCache
 
 extension ImageEndpoint {
-    /// The greatest size of an SVG in bytes: it is read into memory.
+    /// The largest SVG in bytes. It is read into memory.
     static let largestSVG = 1 << 20
 
-    /// The response to a request whose original is an SVG that is passed through; nil: another failure.
+    /// The response to a request whose original is an SVG that is passed through, or nil for any other failure.
     func passedSVG(
         _ error: ImageCacheError, of operation: ImageOperation, _ request: ImageRequest, for incoming: Request,
         _ rules: ImageRules
@@ -15,14 +15,14 @@ extension ImageEndpoint {
             let file = try await cache.unchanged(request, if: .svg, mostBytes: Self.largestSVG)
         else { return nil }
         var response = ServedImage(file, operation, name: rules.name).response(to: incoming, rules, at: now())
-        // A page of its own with no rights: its scripts do not run, also when it is opened by itself.
+        // Sandboxed, so that scripts do not run even if a browser opens the SVG as a page.
         response.head.headerFields[.contentSecurityPolicy] = "sandbox"
         return response
     }
 }
 
 extension ImageOperation {
-    /// True if the image is the original: no size, effect, frame or other format is asked for.
+    /// True if the request is for the original: no size, effect, frame or other format.
     fileprivate var isOriginal: Bool {
         request.sizing == nil && request.processors.isEmpty && options.format == .auto && options.frame == nil
             && encoding != .description
@@ -30,12 +30,12 @@ extension ImageOperation {
 }
 
 extension ImageCacheError {
-    /// The known format of an original that is not read.
+    /// The format of an original that is recognised but not decoded.
     fileprivate var unreadFormat: ImageFormat? {
         code.codecCode == .unsupportedFormat ? (cause as? ImageCodecError)?.format : nil
     }
 
-    /// The response to a request for an SVG, where SVGs are passed through, that asks for something else than the original.
+    /// True if SVGs are passed through, and the request asks for another image than the SVG original.
     func isSVGOtherwise(_ rules: ImageRules) -> Bool { rules.svg == .pass && unreadFormat == .svg }
 }
 

@@ -23,9 +23,8 @@ extension DownloadCache: ThumbnailRendering {}
 
 /// Serves `/image/OPTIONS/PATH`: an image derived from the file at PATH.
 ///
-/// To its clients it is the origin of these images (RFC 9110 section 3.6), whose lifetime is the original's: cache
-/// directives of a request (`Cache-Control: no-cache` and the like) have no effect, so that clients cannot force
-/// rendering.
+/// The endpoint is the origin of these images for its clients (RFC 9110 section 3.6), and their lifetime is the original's. Cache
+/// directives of a request (such as `Cache-Control: no-cache`) have no effect, so that clients cannot force rendering.
 package final class ImageEndpoint: RequestHandler {
     let cache: any ThumbnailRendering
     private let rules: ImageRules
@@ -34,7 +33,7 @@ package final class ImageEndpoint: RequestHandler {
     let negatives = NegativeResponses<DownloadCache.ResourceState>()
     private let known = ParsedTargets()
 
-    /// - Parameter isCurrent: Returns false when other rules have taken the place of these.
+    /// - Parameter isCurrent: Returns false once other rules have replaced these.
     package init(
         rules: ImageRules, cache: any ThumbnailRendering, isCurrent: @escaping @Sendable () -> Bool = { true },
         now: @escaping @Sendable () -> Date = { Date() }
@@ -70,7 +69,8 @@ package final class ImageEndpoint: RequestHandler {
     }
 
     private func reuse(_ thumbnail: Thumbnail, _ operation: ImageOperation, at time: Date) -> ResponseReuse {
-        // With the second, in which the server's own Date changes, every reuse ends: what is left of a signature's time does so too.
+        // A response can be replayed until the end of this second, when `Date` changes. Therefore the remaining time of a signature also
+        // stays correct.
         let left = min(thumbnail.freshUntil.timeIntervalSince(time), thumbnail.freshness.timeToNextChange(after: time))
         return ResponseReuse(
             selectingNames: (operation.variesOnAccept ? ["accept"] : []) + operation.hintNames.map { $0.lowercased() },

@@ -1,20 +1,20 @@
 import ImageCache
 
-/// The options of an image's URL that change its pixels beside the size.
+/// The options in an image's URL that change its pixels, apart from the size.
 struct ImageEffects: Hashable, Sendable {
-    /// The greatest difference of a channel from the border that is removed; nil: nothing is.
+    /// The largest difference of a channel from the border colour that is still trimmed, or nil to trim nothing.
     var trim: Int?
-    /// Of the corners in CSS pixels; 0: none.
+    /// The radius of the corners in CSS pixels, or 0 for none.
     var radius = 0
-    /// The name of a mark; nil: none.
+    /// The name of a watermark, or nil for none.
     var watermark: String?
     var watermarkPosition = ImageSizing.Position.bottomRight
-    /// In percent of the image's width.
+    /// The watermark's width in percent of the image's width.
     var watermarkScale = 25
-    /// In percent.
+    /// The watermark's opacity in percent.
     var watermarkOpacity = 100
 
-    /// A radius that rounds the shorter sides wholly.
+    /// A radius that rounds the shorter sides completely.
     static let greatestRadius = 1 << 20
 }
 
@@ -26,7 +26,7 @@ extension ImageOptions {
 
     /// Parses an option of an effect, or a focal point.
     ///
-    /// - Returns: False for another option.
+    /// - Returns: False if the option is not an effect.
     mutating func readEffect(
         _ name: String, _ given: some StringProtocol, _ value: String
     ) throws(ImageOptionError) -> Bool {
@@ -66,7 +66,7 @@ extension ImageOptions {
         return number
     }
 
-    /// The members of a text of options; the comma of `fp=x,y` separates none.
+    /// Splits a text of options at its commas, except for the comma of `fp=x,y`.
     static func members(_ text: some StringProtocol) -> [Substring] {
         var members: [Substring] = []
         for part in Substring(text).split(separator: ",", omittingEmptySubsequences: false) {
@@ -82,12 +82,12 @@ extension ImageOptions {
         return members
     }
 
-    /// The size to decode to: what is trimmed is resized afterwards.
+    /// The size to decode to. A trimmed image is resized after it was trimmed.
     var decodedSizing: ImageSizing? { effects.trim == nil ? sizing : .fit(4096, 4096) }
 
     /// The effects, in their order: trim and resize, blur, watermark, corners.
     ///
-    /// - Parameter watermarks: The marks by name.
+    /// - Parameter watermarks: The watermarks by name.
     func processors(_ watermarks: [String: ImageWatermark]) throws(ImageOptionError) -> [ImageProcessor] {
         var processors: [ImageProcessor] = []
         if let tolerance = effects.trim {

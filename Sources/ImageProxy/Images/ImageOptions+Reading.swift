@@ -2,7 +2,7 @@ import HTTPSemantics
 import HTTPServer
 import ImageCache
 
-/// An error in an image's URL, and the part concerned.
+/// An invalid option in an image's URL.
 struct ImageOptionError: Error, Equatable {
     /// The value of `error` in the JSON body.
     let code: String
@@ -10,13 +10,13 @@ struct ImageOptionError: Error, Equatable {
     let message: String
 
     static func option(_ name: some StringProtocol, _ problem: String) -> ImageOptionError {
-        // The name is arbitrary client input: it is quoted and truncated.
+        // The name is arbitrary client input, so it is quoted and truncated.
         ImageOptionError(code: "bad-option", message: "The option \"\(name.prefix(32))\" \(problem).")
     }
 }
 
 extension ImageOptions {
-    /// Parses `name=value,name=value`, percent-encoded or not. Each option may occur once, under either of its names.
+    /// Parses `name=value,name=value`, percent-encoded or not. Each option may occur once, under its long or its short name.
     ///
     /// - Parameter base: The values of the options that are not in the text.
     init(_ text: some StringProtocol, over base: ImageOptions = ImageOptions()) throws(ImageOptionError) {
@@ -25,7 +25,7 @@ extension ImageOptions {
         try checkTogether()
     }
 
-    /// Parses options without looking at them together.
+    /// Parses options without checking their combination.
     ///
     /// - Returns: The long names of the options in the text.
     @discardableResult
@@ -60,7 +60,7 @@ extension ImageOptions {
         "frame": "frame", "anim": "anim",
     ].merging(effectNames) { name, _ in name }
 
-    /// The names, the long one of each option.
+    /// The long names of all options.
     private static let knownNames = Set(names.values).sorted().joined(separator: ", ")
 
     private mutating func read(
@@ -116,7 +116,7 @@ extension ImageOptions {
         }
     }
 
-    /// Refuses combinations of options that are only valid alone.
+    /// Rejects options that are valid alone but not together.
     func checkTogether() throws(ImageOptionError) {
         for (name, side) in [("width", width), ("height", height)] {
             guard Double(side ?? 0) * devicePixelRatio <= Double(Self.longestSide) else {
@@ -127,7 +127,7 @@ extension ImageOptions {
         guard area <= Double(Self.largestArea) else {
             throw .option("width", "times height exceeds \(Self.largestArea) pixels")
         }
-        // Of a width that the client tells nothing can be said yet.
+        // The width is not known until the client sends it.
         let width = isWidthAuto ? width ?? 1 : width
         if blur > 0, width == nil || height == nil || area > Double(Self.largestBlurredArea) {
             throw .option("blur", "requires a width and a height of at most \(Self.largestBlurredArea) pixels")
@@ -141,7 +141,7 @@ extension ImageOptions {
         }
     }
 
-    /// Parses up to two decimals.
+    /// Parses a number with at most two decimals.
     private static func ratio(_ text: String) -> Double? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count <= 2, parts.allSatisfy({ (1...2).contains($0.utf8.count) }),

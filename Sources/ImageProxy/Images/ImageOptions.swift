@@ -2,15 +2,14 @@ import ImageCache
 
 /// The options of an image's URL, with the names of Cloudflare's image resizing: `w=256,h=256,fit=cover,format=auto`.
 ///
-/// Equivalent texts give equal values, and so one image in the cache.
+/// Equivalent texts give equal values, and therefore one image in the cache.
 struct ImageOptions: Hashable, Sendable {
-    /// The shape of the result: the way in which an image of other proportions is fitted into the box.
+    /// Determines how an image of other proportions is fitted into the box.
     ///
-    /// A shape has one name of each family: that of CSS `object-fit` and the sharp library, which the library and the
-    /// command use, and that of Cloudflare's image resizing. `cover` and `contain` are names of both; `contain` is
-    /// Cloudflare's here.
+    /// A fit has a name from CSS `object-fit` and the sharp library, which the library and the command use, and a name from Cloudflare's
+    /// image resizing. `cover` and `contain` are names in both; here `contain` has Cloudflare's meaning.
     enum Fit: CaseIterable, Sendable {
-        /// The largest size within the box, never enlarged: the default.
+        /// The largest size within the box, never enlarged. This is the default.
         case inside
         /// The largest size within the box, enlarged if the image is smaller.
         case contain
@@ -25,7 +24,7 @@ struct ImageOptions: Hashable, Sendable {
         /// The smallest size that covers the box, never enlarged; nothing is cropped.
         case outside
 
-        /// The names, the one that is documented first at the beginning.
+        /// The names, beginning with the documented one.
         var names: [String] {
             switch self {
             case .inside: ["inside", "scale-down"]
@@ -43,10 +42,10 @@ struct ImageOptions: Hashable, Sendable {
     }
 
     enum Format: String, CaseIterable, Sendable {
-        /// AVIF (if the image is large) or WebP for clients that accept it, else the original's format, which is GIF for an animation.
+        /// AVIF (if the image is large) or WebP for clients that accept it, otherwise the original's format. For an animation, that is GIF.
         case auto
         case avif, webp, jpeg, png, gif
-        /// Texts in place of an image.
+        /// Texts that replace an image.
         case thumbhash, blurhash, color
 
         var placeholder: Placeholder? { Placeholder(rawValue: rawValue) }
@@ -54,30 +53,30 @@ struct ImageOptions: Hashable, Sendable {
         var varies: Bool { self == .auto || placeholder != nil }
     }
 
-    /// In CSS pixels, like the height; a missing side follows from the proportions.
+    /// The width in CSS pixels, like the height. A missing side follows from the proportions.
     var width: Int?
     var height: Int?
     var fit = Fit.inside
     var format = Format.auto
-    /// For JPEG, WebP and AVIF, on the scale of JPEG.
+    /// The quality of JPEG, WebP and AVIF, on the scale of JPEG.
     var quality = 80
     var devicePixelRatio = 1.0
     var gravity = ImageSizing.Position.center
     /// The colour behind transparent pixels and around a padded image.
     var background: ImageSizing.Color?
-    /// The radius in pixels of the result; 0: none.
+    /// The radius in pixels of the result, or 0 for none.
     var blur = 0
     var keepsMetadata = false
-    /// Of an animation: a still image; nil: all frames, if ``keepsAnimation``, else the first one.
+    /// The frame of an animation to render as a still image. nil renders all frames if ``keepsAnimation`` is true, otherwise the first one.
     var frame: Int?
-    /// False for a still image of an animation.
+    /// False to render an animation as a still image.
     var keepsAnimation = true
-    /// The point that a crop keeps; nil: ``gravity`` says it.
+    /// The point that a crop keeps, or nil to use ``gravity``.
     var focalPoint: ImageSizing.Position?
     var effects = ImageEffects()
-    /// True if clients' hints may choose what the URL leaves open.
+    /// True if client hints may choose what the URL leaves open.
     var takesHints = false
-    /// True for `width=auto`: the client tells the width.
+    /// True for `width=auto`: the width comes from a client hint.
     var isWidthAuto = false
     /// The greatest length of a side that follows from the proportions, in CSS pixels.
     var longestFollowing = ImageOptions.longestSide
@@ -90,10 +89,10 @@ struct ImageOptions: Hashable, Sendable {
 }
 
 extension ImageOptions {
-    /// The target size; nil: the original's.
+    /// The target size, or nil for the original's.
     var sizing: ImageSizing? {
         guard width != nil || height != nil else {
-            // Placeholders are computed from little.
+            // Placeholders are computed from a small image.
             return format.placeholder == nil ? nil : .placeholder
         }
         var sizing = ImageSizing(width: width ?? longest(beside: height), height: height ?? longest(beside: width))
@@ -105,16 +104,15 @@ extension ImageOptions {
         case .outside: sizing.fit = .outside
         }
         sizing.allowsEnlargement = fit == .contain || fit == .cover || fit == .pad || fit == .fill
-        // The position is normalised if it has no effect, so that it does not create another image.
+        // Use the default position where the position has no effect, so that it does not create another image.
         sizing.position = fit == .cover || fit == .crop || fit == .pad ? focalPoint ?? gravity : .center
         sizing.devicePixelRatio = devicePixelRatio
-        // Transparent if the format supports it.
+        // A nil background is transparent if the format supports it.
         sizing.background = fit == .pad ? background : nil
         return sizing
     }
 
-    /// The greatest length of a side that follows from the proportions: an extremely narrow image must not become a
-    /// giant one.
+    /// The greatest length of a side that follows from the proportions. It prevents an extremely narrow image from becoming a huge one.
     private func longest(beside side: Int?) -> Int? {
         guard let side else { return nil }
         let area = Double(Self.largestArea) / (Double(side) * devicePixelRatio * devicePixelRatio)

@@ -1,15 +1,15 @@
-/// The named options of the configuration, and the options of every URL that does not give them itself.
+/// The configured presets, and the default options of URLs.
 ///
-/// The options of a URL may begin with a preset's name: `card` or `card,dpr=2`, where the further ones replace the preset's.
+/// The options of a URL may begin with a preset's name: `card` or `card,dpr=2`. The following options replace the preset's.
 package struct ImagePresets: Sendable {
-    /// Options in a setting that cannot be used.
+    /// Invalid options in a setting.
     package struct Failure: Error, Equatable {
-        /// The preset; nil: the default options.
+        /// The preset's name, or nil for the default options.
         package let name: String?
         package let problem: String
     }
 
-    /// True if a URL's options must be a preset's name.
+    /// True if the options of a URL must be the name of a preset.
     package var areRequired = false
     private var defaults = ImageOptions()
     private var presets: [String: Preset] = [:]
@@ -19,13 +19,13 @@ package struct ImagePresets: Sendable {
         var given: Set<String>
     }
 
-    /// No presets, and the documented defaults.
+    /// Creates no presets, and the documented defaults.
     package init() {}
 
     /// - Parameters:
-    ///   - named: Names and options; those of `defaults` apply where a preset does not give its own.
-    ///   - defaults: Options such as `q=70,format=auto`; nil: none.
-    ///   - takesHints: True if clients' hints may choose what a URL leaves open.
+    ///   - named: Names and options. `defaults` apply to the options that a preset does not set.
+    ///   - defaults: Options such as `q=70,format=auto`, or nil for none.
+    ///   - takesHints: True if client hints may choose what a URL leaves open.
     package init(
         _ named: [(name: String, options: String)], defaults: String? = nil, takesHints: Bool = false
     ) throws(Failure) {
@@ -57,13 +57,13 @@ package struct ImagePresets: Sendable {
         return preset
     }
 
-    /// The options of a URL, and those that they stand on.
+    /// The options of a URL, and the options that they are based on.
     struct Reading {
         var options: ImageOptions
-        /// The preset's, or the default ones: what the operator has allowed.
+        /// The options of the preset, or the default ones: the operator's choice.
         var base: ImageOptions
         var isPreset: Bool
-        /// The long names of the options that the URL or its preset gives.
+        /// The long names of the options that the URL or its preset sets.
         var given: Set<String>
     }
 

@@ -1,19 +1,19 @@
 import ImageCache
 
-/// The values that URLs may ask for, beside those of presets and default options.
+/// The values that URLs may ask for, in addition to those of presets and default options.
 ///
-/// With ``widths`` every option that multiplies the number or the size of images has values of its own: those without a list have the
-/// documented ones.
+/// If ``widths`` is not empty, every option that multiplies the number or the size of images is restricted. An option without a list then
+/// has the documented values.
 package struct ImageRestrictions: Sendable {
-    /// In CSS pixels, like the heights; empty: any.
+    /// In CSS pixels, like the heights. If empty, any width is allowed.
     package var widths: Set<Int> = []
-    /// Empty: the widths.
+    /// If empty, the same as the widths.
     package var heights: Set<Int> = []
-    /// Empty: with widths 1, 1.5, 2 and 3.
+    /// If empty, and widths are listed: 1, 1.5, 2 and 3.
     package var devicePixelRatios: Set<Double> = []
-    /// Empty: with widths the multiples of 5.
+    /// If empty, and widths are listed: the multiples of 5.
     package var qualities: Set<Int> = []
-    /// Empty: with widths none.
+    /// If empty, and widths are listed: none.
     package var blurs: Set<Int> = []
 
     package init() {}
@@ -23,14 +23,14 @@ package struct ImageRestrictions: Sendable {
 
     private var isRestricted: Bool { !widths.isEmpty }
 
-    /// The options, within the bounds.
+    /// Checks the options of a URL against these restrictions.
     ///
-    /// - Throws: `width`, or an option whose value is not allowed, with the values that are.
+    /// - Throws: An error for `width` or for an option whose value is not allowed, with the allowed values.
     func checked(_ reading: ImagePresets.Reading) throws(ImageRequestError) -> ImageOptions {
         var (options, base) = (reading.options, reading.base)
-        // The preset's own are the operator's choice.
+        // The values of the preset are the operator's choice.
         if options.isWidthAuto {
-            // One of the list is chosen for it.
+            // The width is chosen from the list.
         } else if options.width != base.width || (options.width == nil && !reading.isPreset) {
             if isRestricted, options.width.map(widths.contains) != true { throw .width(options.width) }
         }
@@ -54,17 +54,17 @@ package struct ImageRestrictions: Sendable {
         if isRestricted, options.fit == .outside, base.fit != .outside {
             throw .invalidOption(.option("fit", "must not be outside where widths are restricted"))
         }
-        // The first frame alone is what anim=0 asks for, too.
+        // `anim=0` also asks for the first frame alone, so frame 0 is always allowed.
         if isRestricted, options.frame != base.frame, options.frame != 0 {
             throw .invalidOption(.option("frame", "must be 0 where widths are restricted"))
         }
-        // The operator's presets may have longer sides.
+        // Presets are the operator's choice, so they may have longer sides.
         let isOperatorsBox = reading.isPreset && options.width == base.width && options.height == base.height
         if !isOperatorsBox, let longest = longestFollowing { options.longestFollowing = longest }
         return options
     }
 
-    /// Positions and colours have millions of values: without a list only the named ones, and the operator's.
+    /// Checks positions and colours, which have millions of values. Without a list, only named values and the operator's are allowed.
     private func checkPlaces(_ options: ImageOptions, _ base: ImageOptions) throws(ImageRequestError) {
         if case .at = options.gravity, options.gravity != base.gravity {
             throw .invalidOption(.option("gravity", "must be a name where widths are restricted"))
@@ -75,12 +75,12 @@ package struct ImageRestrictions: Sendable {
         }
     }
 
-    /// The list, or with widths the values without one.
+    /// The list, or its default values if widths are listed.
     private func allowed<Value: Hashable>(_ list: Set<Value>, _ others: Set<Value>) -> Set<Value> {
         list.isEmpty && isRestricted ? others : list
     }
 
-    /// - Parameter allowed: Empty: any.
+    /// - Parameter allowed: The allowed values; if empty, any.
     private func check<Value: Hashable & Comparable>(
         _ name: String, _ value: Value, _ allowed: Set<Value>
     ) throws(ImageRequestError) {

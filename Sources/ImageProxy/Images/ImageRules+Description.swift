@@ -1,10 +1,10 @@
 import ImageCache
 
 extension ImageRules {
-    /// The word in place of options in the URL of an image's description: `/image/info/PATH`.
+    /// The word that replaces the options in the URL of an image's description: `/image/info/PATH`.
     static let descriptionName = "info"
 
-    /// The operation for the description of an image; nil: the target asks for an image.
+    /// The operation for the description of an image, or nil if the target asks for an image.
     func description(_ verified: (target: String, expiry: Int64?)) throws(ImageRequestError) -> ImageOperation? {
         let rest = verified.target[...].dropFirst(Router.imagePrefix.utf8.count)
         guard rest.hasPrefix(Self.descriptionName + "/") else { return nil }

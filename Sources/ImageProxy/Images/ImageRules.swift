@@ -10,38 +10,38 @@ package struct ImageRules: Sendable {
 
     let identity = Identity()
     let origin: OriginBase
-    /// The beginning of originals' paths in place of which the origin's base stands.
+    /// The beginning of originals' paths, which is replaced by the origin's base.
     package var prefix = PathPrefix.root
-    /// The namespace in which the origin's files are stored; nil: the common one (``OriginGate/namespace``).
+    /// The namespace of the origin's files in the store, or nil for the common one (``OriginGate/namespace``).
     package var namespace: String?
     /// The host and port that `origin` connects to.
     package var originEndpoint: AllowedHosts.Endpoint?
-    /// Those of the service's other origins: no pattern of ``allowedHosts`` includes them, only their names do.
+    /// The endpoints of the service's other origins. ``allowedHosts`` includes them only by name, not by a pattern.
     package var otherOrigins: Set<AllowedHosts.Endpoint> = []
     package var allowedHosts = AllowedHosts([])
     /// The values that are allowed in URLs.
     package var restrictions = ImageRestrictions()
-    /// The named options, and the default ones.
+    /// The presets and default options.
     package var presets = ImagePresets()
-    /// The verifier of signatures; nil: they are not required.
+    /// Verifies signatures. nil if no signatures are required.
     package var signer: URLSigner?
     /// The limits for originals: pixels, bytes, memory, CPU time.
     package var limits = DecodingLimits()
-    /// The treatment of images whose original has damaged data.
+    /// The treatment of images whose original is damaged.
     package var damaged = DamagedImages.serve
     /// The treatment of originals that are SVGs.
     package var svg = SVGHandling.refuse
-    /// The marks of the option `watermark`, by name.
+    /// The watermarks by name, for the option `watermark`.
     package var watermarks: [String: ImageWatermark] = [:]
-    /// True if clients' hints choose what URLs leave open; ``presets`` must take them, too.
+    /// True if client hints choose what URLs leave open. ``presets`` must also accept hints.
     package var usesClientHints = false
-    /// Images in place of errors.
+    /// The images that are sent for errors.
     package var fallbacks = FallbackImages()
-    /// The seconds for which an original that is missing or cannot be used is not asked for again; 0: none.
+    /// The seconds for which an original that is missing or unusable is not requested again, or 0 to disable.
     package var negativeLifetime = 10.0
     /// The options for fetching originals.
     package var transfer = TransferOptions()
-    /// The fields of requests to origins: equal for all clients, which share the response.
+    /// The fields of requests to origins. They are the same for all clients, because clients share the response.
     package var fields: HTTPFields = [.accept: "image/webp, image/png, image/jpeg"]
     /// The name in Via and Cache-Status.
     package var name = "imgcache"
@@ -54,19 +54,19 @@ package struct ImageRules: Sendable {
     package init(origin: OriginBase) { self.origin = origin }
 }
 
-/// The treatment of an image whose original has damaged data.
+/// The treatment of an image whose original is damaged.
 package enum DamagedImages: String, Sendable, CaseIterable {
-    /// It is served, with a freshness lifetime of one minute.
+    /// The image is served, with a freshness lifetime of one minute.
     case serve
-    /// It is refused with 422 (Unprocessable Content).
+    /// The request is rejected with 422 (Unprocessable Content).
     case refuse
 }
 
 /// The treatment of originals that are SVGs.
 package enum SVGHandling: String, Sendable, CaseIterable {
-    /// They are refused with 415 (Unsupported Media Type).
+    /// The request is rejected with 415 (Unsupported Media Type).
     case refuse
-    /// They are sent unchanged to requests that ask for no other image than the original; others are refused.
+    /// The original is sent unchanged. Requests for any other image than the original are rejected.
     case pass
 }
 
@@ -84,11 +84,11 @@ struct ImageOperation: Sendable {
     let expiry: Int64?
 }
 
-/// The reason for refusing an image request.
+/// The reason for rejecting an image request.
 enum ImageRequestError: Error, Equatable {
     case invalidOption(ImageOptionError)
     case signature(SignatureError)
-    /// Images of that host are not allowed.
+    /// The host is not allowed.
     case host
     case width(Int?)
 }
@@ -97,8 +97,8 @@ extension ImageRules {
     /// Parses a request target that begins with `/image/`.
     /// - Parameters:
     ///   - accept: The lines of the client's `Accept`.
-    ///   - hints: The client's hints, which count with ``usesClientHints``.
-    ///   - now: Seconds since 1970, for signatures.
+    ///   - hints: The client's hints, which are used only if ``usesClientHints`` is true.
+    ///   - now: Seconds since 1970, for checking signatures.
     func operation(
         target: String, accept: some Sequence<String>, hints: ClientHints = ClientHints(), now: Int64
     ) throws(ImageRequestError) -> ImageOperation {
@@ -145,7 +145,7 @@ extension ImageRules {
         }
     }
 
-    /// The URL under which the store knows it: see ``OriginBase``.
+    /// The URL of an original in the store: see ``OriginBase``.
     func url(of original: ImageTarget.Original) throws(ImageRequestError) -> String {
         switch original {
         case .path(let path):
@@ -154,7 +154,7 @@ extension ImageRules {
         case .url(let text, let endpoint):
             guard allows(endpoint) else { throw .host }
             guard let url = try? HTTPURL(text) else { throw .invalidOption(Self.badPath) }
-            // The base path also applies to the origin's own host name.
+            // The base path also restricts URLs that name the origin's own host.
             guard endpoint != originEndpoint || origin.contains(url) else { throw .host }
             return url.normalized
         case .invalidURL: throw .host
@@ -164,16 +164,16 @@ extension ImageRules {
     private static let badPath = ImageOptionError(
         code: "bad-target", message: "A path must be percent-encoded, and stay below the origin's.")
 
-    /// The namespace of an original: files of other hosts are the same for all origins.
+    /// The namespace of an original. Files of other hosts are shared by all origins.
     func namespace(of original: ImageTarget.Original) -> String? {
         if case .url(_, let endpoint) = original, endpoint != originEndpoint { return nil }
         return namespace
     }
 
-    /// Returns true if originals of that host are allowed.
+    /// Returns true if originals from that host are allowed.
     package func allows(_ endpoint: AllowedHosts.Endpoint) -> Bool { verdict(on: endpoint) != .refused }
 
-    /// The verdict on an endpoint: those of origins may be at any address.
+    /// Decides whether an endpoint may be contacted. Origins may have any address.
     package func verdict(on endpoint: AllowedHosts.Endpoint) -> AddressPolicy.Verdict {
         if endpoint == originEndpoint { return .anyAddress }
         if otherOrigins.contains(endpoint) { return allowedHosts.names(endpoint) ? .anyAddress : .refused }

@@ -5,9 +5,9 @@ struct ImageTarget: Equatable {
     enum Original: Equatable {
         /// Path and query at the origin, with a leading slash.
         case path(String)
-        /// A URL on another host, or on the origin's.
+        /// A URL on another host or on the origin's.
         case url(String, AllowedHosts.Endpoint)
-        /// A URL of another scheme than http and https, or with a missing or ambiguous host.
+        /// A URL with another scheme than http and https, or with a missing or ambiguous host.
         case invalidURL
     }
 
@@ -38,10 +38,10 @@ struct ImageTarget: Equatable {
         original = Self.absolute(below.dropFirst()) ?? .path(below)
     }
 
-    /// Parses a URL; proxies and browsers may have merged its two slashes.
+    /// Parses a URL. Proxies and browsers may have merged its two slashes into one.
     private static func absolute(_ text: Substring) -> Original? {
         let scheme = text.utf8.prefix(while: isInScheme)
-        // Without a slash after the colon it is a path.
+        // If no slash follows the colon, it is a path.
         guard !scheme.isEmpty, text.utf8[scheme.endIndex...].starts(with: ":/".utf8) else { return nil }
         let name = Substring(scheme).lowercased()
         guard name == "https" || name == "http" else { return .invalidURL }

@@ -3,17 +3,17 @@ import FoundationEssentials
 import HTTPServer
 import ImageCache
 
-/// Failures of originals that are likely to last: 404, 410, 415 and 422, each for a short time and until the original changes or is
-/// invalidated.
+/// Caches failures of originals that are likely to last: 404, 410, 415 and 422. Each entry lasts a short time, or until the original
+/// changes or is invalidated.
 ///
-/// `OriginalState` tells whether the original has changed.
+/// A change of the original is detected by its `OriginalState`.
 final class NegativeResponses<OriginalState: Sendable>: Sendable {
-    /// A failure that was found earlier.
+    /// A cached failure.
     struct Known {
         let response: Response
         /// The remaining lifetime in whole seconds.
         let seconds: Int
-        /// True if the original failed for all images, and not this one: an image that is stored may still be served.
+        /// True if the original failed for all images. False if only this image failed, so that a stored image may still be served.
         let isOfOriginal: Bool
     }
 
@@ -26,9 +26,9 @@ final class NegativeResponses<OriginalState: Sendable>: Sendable {
         let rules: ImageRules.Identity
     }
 
-    /// The original, or one image of it.
+    /// The original, or one image derived from it.
     private struct Key: Hashable {
-        /// One image: its options with the client's hints, and its encoding, which depends on `Accept`.
+        /// One image: its options including client hints, and its encoding, which depends on `Accept`.
         private struct Result: Hashable {
             let options: ImageOptions
             let encoding: ThumbnailEncoding
@@ -36,7 +36,7 @@ final class NegativeResponses<OriginalState: Sendable>: Sendable {
 
         private let url: String
         private let owner: String?
-        /// Nil: all images.
+        /// nil: all images of the original.
         private let result: Result?
 
         init(_ operation: ImageOperation, isOfOriginal: Bool) {
@@ -48,7 +48,7 @@ final class NegativeResponses<OriginalState: Sendable>: Sendable {
 
     private struct State {
         var entries: [Key: Entry] = [:]
-        /// The keys in the order of their entries; some may have been replaced.
+        /// The keys in the order of insertion; some may have been replaced.
         var order: [Key] = []
     }
 
@@ -70,7 +70,7 @@ final class NegativeResponses<OriginalState: Sendable>: Sendable {
             for isOfOriginal in [false, true] {
                 let key = Key(operation, isOfOriginal: isOfOriginal)
                 guard let entry = state.entries[key] else { continue }
-                // A clock that was set back must not lengthen a lifetime.
+                // Setting the clock back must not extend a lifetime.
                 guard entry.begin <= now, now < entry.end, entry.rules === rules.identity, isCurrent(entry.state) else {
                     state.entries[key] = nil
                     continue
@@ -83,7 +83,7 @@ final class NegativeResponses<OriginalState: Sendable>: Sendable {
         }
     }
 
-    /// Keeps a failure, if its status is one of ``statuses``.
+    /// Caches a failure if its status is one of ``statuses``.
     func note(
         _ response: Response, of operation: ImageOperation, _ rules: ImageRules, _ state: OriginalState,
         at now: Date
@@ -96,7 +96,7 @@ final class NegativeResponses<OriginalState: Sendable>: Sendable {
         self.state.withLock { Self.keep(entry, for: key, in: &$0, at: now) }
     }
 
-    /// Keeps the failure of an original as that of one image, too, of which nothing is stored.
+    /// Also records the failure of an original for one image that is not stored.
     func noteNothingStored(of operation: ImageOperation, at now: Date) {
         state.withLock { state in
             guard let entry = state.entries[Key(operation, isOfOriginal: true)] else { return }
@@ -110,7 +110,7 @@ final class NegativeResponses<OriginalState: Sendable>: Sendable {
         if state.order.count > limit * 2 { state.order = state.order.filter { state.entries[$0] != nil } }
     }
 
-    /// Removes what has ended, and of the others the oldest ones, to three quarters.
+    /// Removes expired entries, then the oldest ones, until three quarters are left.
     private static func shorten(_ state: inout State, at now: Date) {
         state.entries = state.entries.filter { now < $0.value.end }
         var surplus = state.entries.count - limit / 4 * 3
@@ -123,8 +123,8 @@ final class NegativeResponses<OriginalState: Sendable>: Sendable {
         }
     }
 
-    /// The size and the effects that are asked for may exceed limits that others do not, and use a codec that fails; a frame that is not asked
-    /// for may be the damaged one; an SVG may be passed through without options.
+    /// True if other options might succeed. Other sizes and effects may stay within the limits, and another format may use a working codec;
+    /// the damaged frame may be one that is not needed; and an SVG may be passed through if there are no options.
     private static func dependsOnOptions(_ response: Response) -> Bool {
         [
             "image-too-large", "image-unfit", "image-damaged", "image-truncated", "image-crashed", "svg-unchanged",

@@ -1,17 +1,17 @@
 import HTTPSemantics
 import ImageCache
 
-/// The original of an image, as a response tells it to clients.
+/// The reference to an image's original in a response.
 struct OriginalReference: Sendable, Equatable {
-    /// The value of `Link` (RFC 8288): the original under the URL that clients know; nil: it cannot stand there.
+    /// The value of `Link` (RFC 8288): the original's URL as clients know it, or nil if the field cannot contain it.
     let link: String?
-    /// The original's file name without its extension; nil: it has none.
+    /// The original's file name without its extension, or nil if there is none.
     private let stem: String?
 
-    /// The greatest number of characters of a name.
+    /// The greatest number of characters of a file name.
     private static let longest = 100
 
-    /// - Parameter prefix: The beginning of clients' paths that selects the origin.
+    /// - Parameter prefix: The beginning of the path that selects the origin.
     init(_ original: ImageTarget.Original, below prefix: PathPrefix = .root) {
         let text: String
         switch original {
@@ -21,7 +21,7 @@ struct OriginalReference: Sendable, Equatable {
             (link, stem) = (nil, nil)
             return
         }
-        // A reference that begins with two slashes names another host (RFC 3986 section 4.2).
+        // A reference that begins with two slashes would name another host (RFC 3986 section 4.2).
         let isReference = !text.hasPrefix("//") && text.utf8.allSatisfy(Self.isInReference)
         link = isReference ? "<\(text)>; rel=\"canonical\"" : nil
         stem = Self.stem(text)
@@ -38,7 +38,7 @@ struct OriginalReference: Sendable, Equatable {
 
     private static func stem(_ url: String) -> String? {
         let path = url.prefix { $0 != "?" }
-        // The authority of a URL is no file name.
+        // The authority of a URL is not a file name.
         guard let segment = path.split(separator: "/", omittingEmptySubsequences: false).last, segment != path else {
             return nil
         }
@@ -72,7 +72,7 @@ struct OriginalReference: Sendable, Equatable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Visible ASCII without what RFC 3986 leaves out of URLs.
+    /// True for visible ASCII characters that RFC 3986 allows in URLs.
     private static func isInReference(_ byte: UInt8) -> Bool {
         (0x21...0x7E).contains(byte) && !"<>\"\\^`{|}".utf8.contains(byte)
     }

@@ -1,7 +1,7 @@
 import ConcurrencyPrimitives
 
-/// A cache of recently parsed request targets: the same few are requested repeatedly, and parsing one takes longer than
-/// finding its image in memory.
+/// A cache of recently parsed request targets. The same few targets are requested repeatedly, and parsing one takes longer than finding its
+/// image in memory.
 final class ParsedTargets: Sendable {
     private struct Key: Hashable {
         var target: String
@@ -21,7 +21,7 @@ final class ParsedTargets: Sendable {
 
     private let state = Locked(State())
 
-    /// The operation, parsed if it is not cached; refused targets are not cached.
+    /// Returns the operation for a target, and parses it if it is not cached. Rejected targets are not cached.
     func operation(
         target: String, accept: String?, hints: ClientHints = ClientHints(), by rules: ImageRules, now: Int64
     ) throws(ImageRequestError) -> ImageOperation {

@@ -5,7 +5,7 @@ import Transfer
 import URLSigning
 
 extension Response {
-    /// The response to a refused image request: 400 for an invalid one, 403 if it is not allowed.
+    /// The response to a rejected image request: 400 if it is invalid, 403 if it is not allowed.
     init(_ error: ImageRequestError) {
         self =
             switch error {
@@ -24,8 +24,8 @@ extension Response {
             }
     }
 
-    /// The response after a failure to make an image. An origin's 404 and 410 are preserved; other error statuses
-    /// become a 502 (RFC 9110 section 15.6.3), except for temporary ones.
+    /// The response if an image could not be made. An origin's 404 and 410 are preserved. Other error statuses become a 502 (RFC 9110
+    /// section 15.6.3), except for temporary ones.
     init(imageFailure error: ImageCacheError) {
         var response: Response
         if let code = error.code.codecCode {

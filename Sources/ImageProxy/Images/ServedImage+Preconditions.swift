@@ -5,7 +5,7 @@ import HTTPTypes
 import ImageCache
 
 extension ServedImage {
-    /// Evaluates `If-Match`, or without it `If-Unmodified-Since` (RFC 9110 section 13.2.2, steps 1 and 2).
+    /// Evaluates `If-Match`, or `If-Unmodified-Since` if there is no `If-Match` (RFC 9110 section 13.2.2, steps 1 and 2).
     func meetsPreconditions(_ fields: HTTPFields, at now: Date) -> Bool {
         let tags = fields[values: .ifMatch]
         if !tags.isEmpty {
@@ -21,16 +21,16 @@ extension ServedImage {
         return modified <= limit
     }
 
-    /// The response to a request whose precondition is false.
+    /// The response to a request whose precondition failed.
     var preconditionFailure: Response {
         .failure(
             412, "precondition", "The image is another one than the request is for.",
             fields: [.eTag: thumbnail.entityTag.text])
     }
 
-    /// The image's pixels for one CSS pixel; nil: it was not asked for as other than 1.
+    /// The image pixels per CSS pixel, or nil if the requested ratio was 1.
     ///
-    /// An image that is not enlarged may have fewer than were asked for.
+    /// An image that is not enlarged may have fewer pixels than requested.
     var contentPixelRatio: Double? {
         let (options, ratio) = (operation.options, operation.options.devicePixelRatio)
         guard thumbnail.isImage, ratio != 1 || operation.hintNames.contains("Sec-CH-DPR") else { return nil }

@@ -16,7 +16,7 @@ struct ServedImage {
         self.name = name
     }
 
-    /// The failure in place of an image whose original is damaged, where such are refused.
+    /// The failure that is sent if the original is damaged and such images are rejected.
     func refusal(_ rules: ImageRules) -> Response? {
         guard let damage = thumbnail.damage, rules.damaged == .refuse else { return nil }
         var response = Response.failure(422, "image-damaged", "The original is damaged.")
@@ -65,8 +65,8 @@ struct ServedImage {
         return fields
     }
 
-    /// The time after which the image must not be used: the expiry of the URL's signature, or soon if the original is
-    /// damaged, which the origin may repair. In seconds since 1970; nil: determined by the original.
+    /// The time after which the image must not be used, in seconds since 1970: the expiry of the URL's signature, or soon if the original
+    /// is damaged, because the origin may repair it. nil if the original alone determines the lifetime.
     private func expiry(_ now: Date) -> Int64? {
         guard thumbnail.damage != nil else { return operation.expiry }
         // A lifetime includes its last second.
@@ -85,7 +85,7 @@ struct ServedImage {
         }
     }
 
-    /// Applies the client's conditions and range (RFC 9110 sections 13 and 14) by the caching rules.
+    /// Applies the client's preconditions and range (RFC 9110 sections 13 and 14) through the caching rules.
     private func narrow(
         _ fields: inout HTTPFields, _ incoming: Request, at now: Date
     ) -> (HTTPResponse.Status, Range<Int>) {
@@ -108,7 +108,7 @@ struct ServedImage {
 }
 
 extension ImageSourceKind {
-    /// True if the shared store had the image, or the original.
+    /// True if the shared store provided the image or the original.
     fileprivate var isRemote: Bool { self == .remote || self == .original(.remote) }
 }
 

@@ -1,12 +1,12 @@
 import HTTPCaching
 package import HTTPSemantics
 
-/// The origin's URL, whose path is the base of all requests.
+/// The origin's URL. Its path is the base of all requests.
 package struct OriginBase: Sendable {
     /// Without a trailing slash, with an optional user and password.
     let text: String
-    /// True if the URLs below are those of objects in a bucket: without queries, which would address the bucket's own functions, and
-    /// not the bucket itself, which would list its objects.
+    /// True if the URLs under this base are objects in a bucket. Queries are then rejected, because they would call functions of the
+    /// bucket, and so is the bucket itself, because its URL would list the objects.
     package var isBucket = false
     package let url: HTTPURL?
 
@@ -15,11 +15,10 @@ package struct OriginBase: Sendable {
         url = try? HTTPURL(text)
     }
 
-    /// The URL for a client's request, as the store knows it; `nil` if it is invalid or leaves the base path in any
-    /// reading (``HTTPSemantics/HTTPURL/isBelow(_:)``).
+    /// The URL for a client's request, as used by the store. `nil` if it is invalid or leaves the base path under any interpretation
+    /// (``HTTPSemantics/HTTPURL/isBelow(_:)``).
     ///
-    /// The same URL is sent to the origin: an origin that distinguishes spellings must not have one resource stored in
-    /// place of another.
+    /// The same URL is sent to the origin. If the origin distinguishes spellings, one resource must not be stored under the URL of another.
     ///
     /// - Parameter path: The path with its query and leading slash.
     func url(for path: String) -> String? {

@@ -1,34 +1,35 @@
-/// Decides which requests an origin gets while some of them fail.
+/// Decides which requests are sent to an origin while some of them fail.
 ///
-/// A value without a clock: the caller gives the time. It counts failures by client, so that one client cannot close the origin to others:
+/// A value without a clock: the caller passes the time. It counts failures by client, so that one client cannot block the origin for
+/// others:
 ///
-/// * If most of one client's requests fail, on several paths, that client alone is refused.
-/// * If requests fail one after the other without an answer in between, and the last requests of most clients are among them, all are
-///   refused. A client whose own last request did not fail may try at once; the others wait for the pause.
+/// * If most requests of one client fail, on several paths, only that client is refused.
+/// * If consecutive requests fail without a response in between, and they include the last requests of most clients, all clients are
+///   refused. A client whose own last request succeeded may retry at once; the others wait for the pause.
 ///
-/// Each try is one request. Its success closes the breaker, its failure doubles the pause. A failure of a path that one client asks for again
-/// and again refuses nothing: each request for the path gets its own failure.
+/// A probe is one request. If it succeeds, the breaker closes; if it fails, the pause doubles. Repeated failures of one path, requested by
+/// one client, do not open the breaker: each request for the path gets its own failure.
 package struct OriginBreaker: Sendable {
     package struct Limits: Sendable, Hashable {
-        /// The failures that open it.
+        /// The number of failures that opens the breaker.
         package var failures = 10
-        /// The time after which a client that sends no requests is forgotten.
+        /// The idle time after which a client is forgotten.
         package var window: Duration = .seconds(60)
-        /// The first pause, and the longest.
+        /// The initial pause, and the longest.
         package var pause: Duration = .seconds(1)
         package var longestPause: Duration = .seconds(30)
-        /// The time after which a try that has not ended is given up, and another one let through.
+        /// The time after which an unfinished probe is abandoned, and another one is let through.
         package var probeTime: Duration = .seconds(40)
 
         package init() {}
     }
 
-    /// The client of a request, and the path that it asks for.
+    /// The client of a request, and the requested path.
     package struct Asker: Sendable, Hashable {
         fileprivate let client: Int
         fileprivate let path: Int
 
-        /// - Parameter client: nil: the service itself.
+        /// - Parameter client: The client, or nil for the service itself.
         package init(client: String?, path: some StringProtocol) {
             self.client = client.hashValue
             self.path = path.hashValue
@@ -38,35 +39,35 @@ package struct OriginBreaker: Sendable {
     package enum Outcome: Sendable, Hashable {
         case answered
         case failed
-        /// Nothing about the origin: the request was cancelled.
+        /// The request was cancelled, which says nothing about the origin.
         case unknown
     }
 
-    /// A change that is worth a line in the log.
+    /// A state change to log.
     package enum Change: Sendable, Hashable {
         case opened
-        /// Only for some of the clients that send requests.
+        /// The breaker opened for some of the active clients.
         case openedForSome
         case closed
     }
 
-    /// The right to send one request, whose outcome is reported with it.
+    /// The permission to send one request. Its outcome is reported with it.
     package struct Permit: Sendable, Hashable {
         fileprivate let asker: Asker
-        /// The number of the breaker's period: a request that began in another one decides nothing.
+        /// The breaker's period. The outcome of a request from an earlier period is ignored.
         fileprivate let period: Int
-        /// The number of the try; nil: the request is not one.
+        /// The number of the probe, or nil if the request is not a probe.
         fileprivate let probe: Int?
     }
 
-    /// The requests of one client: failures and all, both halved when there are many.
+    /// The counts of one client: failures, and all requests. Both are halved when they become large.
     private struct Tally: Sendable {
         let client: Int
         var failures = 0
         var total = 0
         var hasJustFailed = false
         var seen: ContinuousClock.Instant
-        /// The path of the first failure, and whether others failed, too.
+        /// The path of the first failure, and whether other paths also failed.
         var path: Int?
         var hasSeveralPaths = false
 
@@ -90,25 +91,25 @@ package struct OriginBreaker: Sendable {
     private enum State: Sendable {
         case closed
         case open(until: ContinuousClock.Instant, pause: Duration)
-        /// A try is under way since then, of a client whose last request failed, or of another one.
+        /// A probe is running since this time, sent by a client whose last request failed (`isOfFailing`) or by another one.
         case halfOpen(since: ContinuousClock.Instant, pause: Duration, isOfFailing: Bool)
     }
 
     private var limits: Limits
     private var state = State.closed
-    /// True if all clients are refused while it is not closed.
+    /// True if all clients are refused while the breaker is not closed.
     private var isForAll = false
-    /// The clients that sent the last requests, the latest first.
+    /// The clients of the most recent requests, latest first.
     private var tallies: [Tally] = []
-    /// The failures of all clients since the origin last answered one of them.
+    /// The failures of all clients since the origin's last response.
     private var failuresInARow = 0
-    /// Counts openings and closings.
+    /// Incremented when the breaker opens and closes.
     private var period = 0
     private var probes = 0
 
     package init(_ limits: Limits = Limits()) { self.limits = limits }
 
-    /// Closes it, with other limits; the ends of requests that were let through before are ignored.
+    /// Closes the breaker and sets new limits. The outcomes of earlier requests are then ignored.
     package mutating func restart(with limits: Limits) {
         self = OriginBreaker(limits, period: period + 1)
     }
@@ -120,13 +121,13 @@ package struct OriginBreaker: Sendable {
 
     package var isClosed: Bool { if case .closed = state { true } else { false } }
 
-    /// True while a try is under way.
+    /// True while a probe is running.
     package var isHalfOpen: Bool { if case .halfOpen = state { true } else { false } }
 
-    /// True unless all clients that send requests are refused.
+    /// True unless all active clients are refused.
     package var isAvailable: Bool { isClosed || !isForAll && tallies.contains { !$0.isFailing(limits) } }
 
-    /// The time until a refused client may ask again; zero if it may ask now.
+    /// The time until a refused client may retry, or zero if it may retry now.
     package func pauseLeft(at now: ContinuousClock.Instant) -> Duration {
         switch state {
         case .closed: .zero
@@ -135,7 +136,7 @@ package struct OriginBreaker: Sendable {
         }
     }
 
-    /// Lets a request through, or not. The caller then reports its end: ``finished(_:_:at:)``.
+    /// Decides whether a request may be sent. The caller then reports its end with ``finished(_:_:at:)``.
     package mutating func mayAsk(_ asker: Asker, at now: ContinuousClock.Instant) -> Permit? {
         let tally = tallies.first { $0.client == asker.client }
         let hasFailed = isForAll ? tally?.hasJustFailed ?? false : tally?.isFailing(limits) ?? false
@@ -146,7 +147,7 @@ package struct OriginBreaker: Sendable {
             guard now >= until || !hasFailed else { return nil }
             return probe(asker, pause, isOfFailing: hasFailed, at: now)
         case .halfOpen(let since, let pause, let isOfFailing):
-            // The try of a failing client keeps no other client out.
+            // A probe by a failing client does not block other clients.
             guard now - since >= limits.probeTime || isOfFailing && !hasFailed else { return nil }
             return probe(asker, pause, isOfFailing: hasFailed, at: now)
         }
@@ -160,7 +161,7 @@ package struct OriginBreaker: Sendable {
         return Permit(asker: asker, period: period, probe: probes)
     }
 
-    /// Notes the end of a request that ``mayAsk(_:at:)`` let through; without effect if it was let through in another period.
+    /// Records the end of a request that ``mayAsk(_:at:)`` let through. It has no effect if the request began in another period.
     package mutating func finished(_ outcome: Outcome, _ permit: Permit, at now: ContinuousClock.Instant) -> Change? {
         guard permit.period == period, permit.probe == nil || permit.probe == probes else { return nil }
         if outcome != .unknown { note(outcome, of: permit.asker, at: now) }
@@ -181,7 +182,7 @@ package struct OriginBreaker: Sendable {
         return nil
     }
 
-    /// The number of clients whose last requests decide for all.
+    /// The number of clients whose last requests are considered when the breaker decides for all clients.
     private var mostVoters: Int { limits.failures * 2 }
 
     private mutating func note(_ outcome: Outcome, of asker: Asker, at now: ContinuousClock.Instant) {

@@ -6,20 +6,20 @@ import ImageCache
 package import RemoteStore
 package import Transfer
 
-/// One origin of one configuration, as its transfers see it.
+/// Admits the transfers to one origin of one configuration.
 package final class OriginGate: TransferGate {
-    /// The way in which requests to the origin are authorised.
+    /// The authorization of requests to the origin.
     package struct Authorization: Sendable {
-        /// Fields in place of the client's.
+        /// Fields that replace the client's.
         package var fields: HTTPFields = [:]
         /// Signs requests to a bucket.
         package var signer: S3Signer?
-        /// The keys with which it signs.
+        /// The keys of the signer.
         package var credentials: S3Credentials?
 
         package init() {}
 
-        /// A name for what only this authorisation gets to see, nil if there is none.
+        /// A namespace for responses that only this authorization can access, or nil if there is none.
         fileprivate func namespace(at base: OriginBase) -> String? {
             guard !fields.isEmpty || signer != nil else { return nil }
             var text = "\(base.url?.userinfo ?? "")\n\(credentials?.accessKeyID ?? "")\n"
@@ -35,13 +35,13 @@ package final class OriginGate: TransferGate {
     private let authorization: Authorization
     private let connections: Int?
 
-    /// The namespace of what is stored (`FileRequest.owner`): what one origin's keys open is not served to those of another at the same
-    /// URL. nil: the requests have nothing but their URL.
+    /// The namespace of stored responses (`FileRequest.owner`). It keeps responses that one origin's keys gave access to from being served
+    /// for another origin's request of the same URL. nil if requests are not authorized.
     package let namespace: String?
 
     /// - Parameters:
-    ///   - connections: The number of concurrent transfers with the origin's host; nil: the engine's.
-    ///   - verdict: The hosts that may be asked.
+    ///   - connections: The number of concurrent transfers with the origin's host, or nil for the engine's limit.
+    ///   - verdict: Decides which hosts may be contacted.
     package init(
         name: String, base: OriginBase, health: OriginHealth, authorization: Authorization = Authorization(),
         connections: Int? = nil,
@@ -56,7 +56,7 @@ package final class OriginGate: TransferGate {
         addressPolicy = .judging(verdict)
     }
 
-    /// The base's URL as the store knows it, without credentials and without a slash at its end.
+    /// The base URL, as used by the store, without credentials and without a trailing slash.
     package var shownURL: String {
         let url = base.url?.normalized ?? ""
         return url.hasSuffix("/") ? String(url.dropLast()) : url
@@ -65,7 +65,7 @@ package final class OriginGate: TransferGate {
     package func connectionLimit(for url: HTTPURL) -> Int? { isOwn(url) ? connections : nil }
 
     package func admit(_ request: TransferRequest) async throws(TransferError) -> GateAdmission {
-        // Originals of other hosts say nothing of the origin, and get none of its keys.
+        // Requests to other hosts do not count for the origin's health, and do not get its keys.
         guard let url = try? HTTPURL(request.url), isOwn(url) else { return GateAdmission(request) }
         let permit: OriginBreaker.Permit?
         do throws(OriginPause) {

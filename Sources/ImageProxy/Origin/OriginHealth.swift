@@ -2,19 +2,19 @@ import ConcurrencyPrimitives
 import HTTPTypes
 import Transfer
 
-/// The health of an origin: while it fails, the clients concerned are refused, and what is stored is served as the caching rules allow.
+/// Tracks the health of an origin. While it fails, the affected clients are refused, and stored responses are served as the caching rules
+/// allow.
 ///
-/// Failures are transfers in which the origin could not be reached or did not respond in time, and the statuses 502, 503 and 504. What
-/// happens at another origin that it redirects to does not count. It lives longer than a configuration: a reload does not forget what is
-/// known of an origin.
+/// A failure is a transfer in which the origin could not be reached or did not respond in time, or a status 502, 503 or 504. Failures of
+/// another origin after a redirect do not count. The health outlives a configuration, so a reload keeps the state of an origin.
 package final class OriginHealth: Sendable {
     /// The state of its health.
     package struct Snapshot: Sendable {
-        /// `closed` while it is asked, `open` while clients are refused, `half-open` while one request tries.
+        /// `closed` while requests are sent, `open` while clients are refused, `half-open` while a probe is running.
         package var state: String
-        /// True while any client may ask it.
+        /// True while any client may send requests.
         package var isAvailable: Bool
-        /// Since the start: failed transfers, times at which clients began to be refused, and transfers that were refused.
+        /// Since the start: failed transfers, the number of times that clients began to be refused, and refused transfers.
         package var failures = 0
         package var openings = 0
         package var refused = 0
@@ -22,7 +22,7 @@ package final class OriginHealth: Sendable {
 
     private struct State {
         var breaker: OriginBreaker
-        /// Nil: the breaker is not asked.
+        /// nil disables the breaker.
         var limits: OriginBreaker.Limits?
         var failures = 0
         var openings = 0
@@ -34,7 +34,7 @@ package final class OriginHealth: Sendable {
     private let changed: @Sendable (OriginBreaker.Change) -> Void
 
     /// - Parameters:
-    ///   - limits: nil: the origin is always asked.
+    ///   - limits: The limits of the breaker, or nil to disable it.
     ///   - changed: Called when clients begin to be refused, and when they no longer are.
     package init(
         _ limits: OriginBreaker.Limits?, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
@@ -45,7 +45,7 @@ package final class OriginHealth: Sendable {
         self.changed = changed
     }
 
-    /// Other limits take effect; equal ones change nothing.
+    /// Applies new limits. Equal limits change nothing.
     package func update(_ limits: OriginBreaker.Limits?) {
         state.withLock { state in
             guard state.limits != limits else { return }
@@ -64,10 +64,10 @@ package final class OriginHealth: Sendable {
         }
     }
 
-    /// Lets a transfer begin; the caller then reports its end: ``finished(_:_:)``.
+    /// Admits a transfer. The caller then reports its end with ``finished(_:_:)``.
     ///
-    /// - Returns: The permit of the breaker; nil: there is none.
-    /// - Throws: The pause, if the client is refused.
+    /// - Returns: The permit of the breaker, or nil if it is disabled.
+    /// - Throws: The remaining pause, if the client is refused.
     func begin(_ asker: OriginBreaker.Asker) throws(OriginPause) -> OriginBreaker.Permit? {
         let now = now()
         return try state.withLock { state throws(OriginPause) in
@@ -99,9 +99,9 @@ package final class OriginHealth: Sendable {
     }
 }
 
-/// The reason of a transfer that was refused because of its origin's failures.
+/// The error of a transfer that was refused because its origin is failing.
 package struct OriginPause: Error {
-    /// The time until the next try.
+    /// The time until the next probe.
     package let left: Duration
 
     /// In whole seconds, at least one.

@@ -1,26 +1,26 @@
 import HTTPSemantics
 import HTTPServer
 
-/// The requests that an origin is for: `/shop/` at any host, `photos.example`, `photos.example:8443/raw/`, `*.example.com`.
+/// A pattern for the requests that go to an origin: `/shop/` at any host, `photos.example`, `photos.example:8443/raw/`, `*.example.com`.
 package struct OriginPattern: Sendable, Hashable {
     enum Host: Sendable, Hashable {
         case any
         case exact(HostField.Host)
-        /// All names that end in this one, which begins with a dot.
+        /// All names that end with this suffix, which begins with a dot.
         case below(String)
     }
 
-    /// The reason why a text is not a pattern.
+    /// The reason why a text is not a valid pattern.
     package struct Failure: Error, Equatable {
         package let problem: String
     }
 
     let host: Host
-    /// nil: any.
+    /// The port, or nil for any.
     let port: UInt16?
     package let prefix: PathPrefix
 
-    /// That of all requests.
+    /// The pattern that matches all requests.
     package static let everything = OriginPattern()
 
     private init() { (host, port, prefix) = (.any, nil, .root) }
@@ -54,7 +54,7 @@ package struct OriginPattern: Sendable, Hashable {
         host = .below("." + name)
     }
 
-    /// A host in the form in which clients send it.
+    /// Normalises a host to the form in which clients send it.
     private static func field(_ text: Substring) -> HostField? {
         let isASCII = text.utf8.allSatisfy { $0 < 0x80 }
         let ascii = isASCII ? text : (try? HTTPURL("http://\(text)/"))?.authority

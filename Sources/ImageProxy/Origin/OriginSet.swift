@@ -4,9 +4,9 @@ package import ImageCache
 import Synchronization
 import Transfer
 
-/// The origins of one configuration. A reload replaces them as a whole; requests that began before keep theirs.
+/// The origins of one configuration. A reload replaces the whole set; requests in progress keep the old one.
 package final class OriginSet: Sendable {
-    /// One pattern of an origin, and the rules under it.
+    /// One pattern of an origin, and its rules.
     package struct Member: Sendable {
         package var pattern: OriginPattern
         package var gate: OriginGate
@@ -45,7 +45,7 @@ package final class OriginSet: Sendable {
     private let currency: Currency
 
     /// - Parameters:
-    ///   - members: No pattern twice; in the order in which the origins are shown.
+    ///   - members: The patterns, each once, in the order in which the origins are shown.
     ///   - publicHosts: The service's own names in addition to those of the patterns.
     package init(_ members: [Member], publicHosts: AllowedHosts = AllowedHosts([]), cache: DownloadCache) {
         let currency = Currency()
@@ -73,15 +73,15 @@ package final class OriginSet: Sendable {
             })
     }
 
-    /// Notes that another configuration has taken its place: no response is sent again without asking that one.
+    /// Marks this configuration as replaced, so that none of its responses is replayed.
     package func retire() { currency.isCurrent.store(false, ordering: .releasing) }
 
-    /// The most that any of the origins allows of an endpoint: for transfers that no client asked for.
+    /// The most permissive verdict of any origin on an endpoint, for transfers without a client's request.
     package func verdict(on endpoint: AddressPolicy.Endpoint) -> AddressPolicy.Verdict {
         Self.verdict(of: rules, on: endpoint)
     }
 
-    /// The most that any of the rules allows of an endpoint.
+    /// The most permissive verdict of any rules on an endpoint.
     package static func verdict(
         of rules: [ImageRules], on endpoint: AddressPolicy.Endpoint
     ) -> AddressPolicy.Verdict {
@@ -90,15 +90,15 @@ package final class OriginSet: Sendable {
         return verdicts.contains(.publicAddress) ? .publicAddress : .refused
     }
 
-    /// True if the authority of an absolute request target is this service (RFC 9110 section 7.4): a host that a pattern or the setting
-    /// `public-hosts` names, or the address at which the connection arrived.
+    /// True if the authority of an absolute request target belongs to this service (RFC 9110 section 7.4): it matches a pattern or the
+    /// setting `public-hosts`, or it is the address at which the connection arrived.
     func isOwn(_ authority: String, scheme: String, at local: ListenAddress?) -> Bool {
         guard let field = HostField(authority.utf8) else { return false }
         if table.names(field) || scheme == "http" && local?.isNamed(by: field) == true { return true }
         return AllowedHosts.Endpoint(authority: authority, scheme: scheme).map(publicHosts.contains) ?? false
     }
 
-    /// The URL at its origin of a client's path; nil if there is none.
+    /// Maps a client's path to the URL at its origin, or returns nil if there is none.
     ///
     /// - Parameter authority: `Host`.
     package func url(authority: String?, target: String) -> String? {

@@ -1,9 +1,9 @@
 import HTTPServer
 
-/// Finds what is served under a request's host and path: the most particular pattern wins, first by its host (a name with a port, a name,
-/// names below one, any), then by the length of its path.
+/// Finds the value for a request's host and path. The most specific pattern wins: first by host (a name with a port, a name, a suffix, any
+/// host), then by the length of its path.
 package struct OriginTable<Value: Sendable>: Sendable {
-    /// Patterns of one host, those with longer paths first.
+    /// The patterns of one host, longest path first.
     private typealias Entries = [(prefix: PathPrefix, value: Value)]
 
     private struct ExactHost: Hashable {
@@ -23,11 +23,11 @@ package struct OriginTable<Value: Sendable>: Sendable {
     }
 
     private var exact: [ExactHost: Entries] = [:]
-    /// The longest first, those with a port before those without.
+    /// The longest suffix first; with a port before without.
     private var suffixes: [HostSuffix] = []
     private var anyHost: Entries = []
 
-    /// - Parameter members: No pattern twice.
+    /// - Parameter members: The patterns, each once.
     package init(_ members: [(pattern: OriginPattern, value: Value)]) {
         for (pattern, value) in members.sorted(by: {
             $0.pattern.prefix.text.utf8.count > $1.pattern.prefix.text.utf8.count
@@ -48,9 +48,9 @@ package struct OriginTable<Value: Sendable>: Sendable {
     }
 
     /// - Parameters:
-    ///   - authority: `Host`, or the authority of the target; nil: there is none.
+    ///   - authority: `Host`, or the authority of the target; nil if there is neither.
     ///   - target: A path that begins with a slash, with or without a query.
-    /// - Returns: nil: nothing is served there.
+    /// - Returns: The value, or nil if no pattern matches.
     package func value(authority: String?, target: String) -> Value? {
         if exact.isEmpty, suffixes.isEmpty, anyHost.count == 1, anyHost[0].prefix == .root { return anyHost[0].value }
         guard let path = PathPrefix.normalized(String(target.prefix { $0 != "?" })) else { return nil }
@@ -69,7 +69,7 @@ package struct OriginTable<Value: Sendable>: Sendable {
         return Self.value(path, in: anyHost)
     }
 
-    /// True if a pattern names the host of an authority, whatever its path.
+    /// True if a pattern matches the host of an authority, regardless of its path.
     func names(_ authority: HostField) -> Bool {
         exact[ExactHost(host: authority.host, port: authority.port ?? 80)] != nil
             || exact[ExactHost(host: authority.host, port: nil)] != nil || suffixes.contains { $0.matches(authority) }

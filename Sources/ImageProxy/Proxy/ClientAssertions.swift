@@ -2,8 +2,8 @@ import HTTPTypes
 
 /// Fields in which a client can assert another host, scheme, path, method or client address than the request's own.
 ///
-/// Many frameworks trust them, and the resulting response would be stored for everybody, because the URL does not
-/// contain them. They are therefore removed, unless configured to be forwarded; they are then part of the cache key.
+/// Many frameworks trust these fields. The resulting response would be stored for all clients, because the URL does not contain the fields.
+/// They are therefore removed, unless they are configured to be forwarded; then they are part of the cache key.
 enum ClientAssertions {
     private static let names: Set<String> = [
         // Host, scheme and path.
@@ -20,7 +20,7 @@ enum ClientAssertions {
     static func contains(_ name: String) -> Bool {
         // The first letter is tested first, because every field of every request passes here.
         guard let first = name.utf8.first, "xfct".utf8.contains(first) else { return false }
-        // CGI and its descendants do not distinguish them (RFC 3875 section 4.1.18).
+        // CGI and its successors treat underscores and hyphens as the same (RFC 3875 section 4.1.18).
         let name = name.utf8.contains(UInt8(ascii: "_")) ? name.replacing("_", with: "-") : name
         return name.hasPrefix("x-forwarded") || names.contains(name)
     }

@@ -7,8 +7,8 @@ enum HopByHop {
     /// The fields of a request to forward to the origin, without hop-by-hop fields and ``ClientAssertions``.
     ///
     /// - Parameters:
-    ///   - passed: Names, in lower case, of assertions to forward nevertheless.
-    ///   - isDropped: Returns true for further names, in lower case, that are not forwarded.
+    ///   - passed: The assertions to forward nevertheless, in lower case.
+    ///   - isDropped: Returns true for other fields, named in lower case, that are not forwarded.
     static func endToEnd(
         _ head: RequestHead, passing passed: Set<String> = [], dropping isDropped: (String) -> Bool = { _ in false }
     ) -> HTTPFields {
@@ -17,8 +17,8 @@ enum HopByHop {
         }
     }
 
-    /// `Host` and `Content-Length` are set anew, `Expect` and `Max-Forwards` are handled here, trailers are not
-    /// forwarded.
+    /// True for fields that end at this proxy. `Host` and `Content-Length` are set again, `Expect` and `Max-Forwards` are handled here, and
+    /// trailers are not forwarded.
     private static func isForThisProxy(_ name: String) -> Bool {
         // Lengths are compared first, because every field of every request passes here.
         switch name.utf8.count {

@@ -4,7 +4,7 @@ import HTTPTypes
 
 /// `Via` (RFC 9110 section 7.6.3): the intermediaries of a message.
 enum Via {
-    /// The number of times that a request may pass the same proxy: two caches of one name in a row are not a loop.
+    /// The number of times that a request may pass the same proxy. Two consecutive caches of the same name are not a loop.
     static let mostPasses = 5
 
     static func append(_ name: String, minorVersion: Int, to fields: inout HTTPFields) {
@@ -24,7 +24,7 @@ enum Via {
 
 /// `Forwarded` (RFC 7239): the client, and the host name that it requested.
 enum Forwarded {
-    /// - Parameter isContinued: True if the request came from a proxy whose own `Forwarded` is trusted. Otherwise its
+    /// - Parameter isContinued: True if the request came from a trusted proxy, so that its `Forwarded` is extended. Otherwise its
     ///   `Forwarded` is discarded.
     static func append(_ incoming: Request, continuing isContinued: Bool, to fields: inout HTTPFields) {
         var own = "for=\(incoming.peer.forwardedNode)"
@@ -35,7 +35,7 @@ enum Forwarded {
     }
 }
 
-/// `Server-Timing` (W3C): the time in which the cache provided the head of a response.
+/// `Server-Timing` (W3C): the time that the cache took to provide the head of a response.
 enum ServerTiming {
     static func append(_ outcome: CacheOutcome, since start: ContinuousClock.Instant, to fields: inout HTTPFields) {
         let (seconds, attoseconds) = (ContinuousClock.now - start).components

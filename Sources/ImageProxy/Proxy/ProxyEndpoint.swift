@@ -8,13 +8,13 @@ package struct ProxyEndpoint: RequestHandler {
     /// The options of the proxy: its name, and the information that it adds to messages.
     package struct Options: Sendable {
         package var origin: OriginBase
-        /// The beginning of clients' paths in place of which the origin's base stands.
+        /// The beginning of clients' paths, which is replaced by the origin's base.
         package var prefix = PathPrefix.root
-        /// The namespace of what is stored; nil: the common one (``OriginGate/namespace``).
+        /// The namespace of stored responses, or nil for the common one (``OriginGate/namespace``).
         package var namespace: String?
-        /// Names of clients' fields, in lower case, that are not forwarded.
+        /// The names of client fields that are not forwarded, in lower case.
         package var droppedFields: Set<String> = []
-        /// Returns false when another configuration has taken the place of this one.
+        /// Returns false once another configuration has replaced this one.
         package var isCurrent: @Sendable () -> Bool = { true }
         /// The name in Via.
         package var name = "imgcache"
@@ -22,9 +22,9 @@ package struct ProxyEndpoint: RequestHandler {
         package var tellsClient = false
         /// True to add the duration in Server-Timing.
         package var tellsTiming = false
-        /// The field of the request's id.
+        /// The field for the request's id.
         package var idField: HTTPField.Name?
-        /// Names of ``ClientAssertions``, in lower case, to forward.
+        /// The names of ``ClientAssertions`` to forward, in lower case.
         package var passedFields: Set<String> = []
         /// Proxies whose `Forwarded` is continued.
         package var trustedProxies = TrustedProxies()
@@ -75,7 +75,7 @@ package struct ProxyEndpoint: RequestHandler {
         request.interim = incoming.interim
         do {
             let response = try await cache.forward(request)
-            // No other protocol was requested, and an interim response is not final (RFC 9110 section 15.2).
+            // An origin cannot switch protocols unrequested, and an interim response is not final (RFC 9110 section 15.2).
             guard response.head.status.code >= 200 else {
                 return .failure(502, "origin-status", "The origin sent an interim response only.")
             }
@@ -89,7 +89,7 @@ package struct ProxyEndpoint: RequestHandler {
     }
 
     private func request(for incoming: Request) -> ForwardRequest? {
-        // Dot segments mean one thing here and another there.
+        // This proxy and the origin may resolve dot segments differently.
         guard case .path(let path) = incoming.head.target,
             !DotSegments.occur(in: path.utf8.prefix { $0 != UInt8(ascii: "?") }),
             let rest = options.prefix.rest(of: path), let url = options.origin.url(for: rest)
@@ -130,7 +130,7 @@ package struct ProxyEndpoint: RequestHandler {
 }
 
 extension Response.Body {
-    /// A body that is sent as it arrives.
+    /// Sends a body as it arrives.
     fileprivate init(_ body: ForwardedBody) {
         self = .stream(length: body.length) { writer in
             for try await piece in body {

@@ -4,8 +4,8 @@ import ImageCache
 import Transfer
 
 extension Response {
-    /// The response if there is none of the origin's (RFC 9110 section 15.6): 504 after a time-out, 502 if the origin
-    /// could not be reached or closed the connection, 503 if the cache failed. Addresses and paths are logged only.
+    /// The response if the origin sent none (RFC 9110 section 15.6): 504 after a time-out, 502 if the origin could not be reached or closed
+    /// the connection, 503 if the cache failed. Addresses and paths are only logged.
     init(failure error: ImageCacheError) {
         self =
             switch error.code {
@@ -36,7 +36,7 @@ extension Response {
 }
 
 extension ImageCacheError {
-    /// The pause of the origin, if that is the reason.
+    /// The origin's pause, if that is the cause.
     fileprivate var originPause: OriginPause? { (cause as? TransferError)?.cause as? OriginPause }
 
     /// True for a time-out.

@@ -2,16 +2,16 @@ import HTTPSemantics
 import HTTPServer
 package import HTTPTypes
 
-/// Fields that responses to clients get or lose on their way, whatever is stored: those of one origin.
+/// The fields that one origin's responses get or lose on their way to clients. They do not affect stored responses.
 package struct ResponseFieldRules: Sendable {
-    /// In place of the response's fields of the same names.
+    /// The fields to set. They replace fields of the same names.
     package var set: HTTPFields = [:]
     package var dropped: [HTTPField.Name] = []
 
     package init() {}
 
-    /// Fields of the framing, of the connection, of the content's meaning, of validators and of freshness are not to be changed:
-    /// clients and caches behind this one would take the response for another.
+    /// Returns false for fields of framing, connections, content semantics, validators and freshness. If these changed, clients and
+    /// downstream caches would misinterpret the response.
     ///
     /// - Parameter name: A name in any letter case.
     package static func areAllowed(for name: HTTPField.Name) -> Bool {
