@@ -2,7 +2,7 @@ import HTTPServer
 import HTTPTypes
 import ImageCache
 
-/// How the cache produced a response, for logs and metrics.
+/// The way in which the cache produced a response, for logs and metrics.
 package enum CacheOutcome: String, Sendable, CaseIterable {
     /// From the store or from memory, without contacting the origin.
     case hit

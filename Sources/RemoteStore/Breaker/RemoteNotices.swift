@@ -1,24 +1,24 @@
 package import ConcurrencyPrimitives
 
-/// Decides which failures of a remote store are told: the very first one, and each outage once.
+/// Decides which failures of a remote store are logged: the first one, and each outage once.
 package struct RemoteNotices: Sendable {
     /// A line of the log.
     package enum Notice: Sendable, Hashable {
         /// The first failure since the start.
         case failed
-        /// The store is not asked for a while.
+        /// The circuit opened: the store is not used for a while.
         case opened
-        /// The store is asked again.
+        /// The circuit closed: the store is used again.
         case closed
     }
 
     private var hasToldAny = false
-    /// True if the failure that was told is still going on.
+    /// True if the current outage has been reported.
     private var hasToldThis = false
 
     package init() {}
 
-    /// Notes the end of a request, and the change of the breaker that came of it.
+    /// Records the end of a request, and the resulting change of the breaker.
     package mutating func notice(isFailure: Bool, _ change: CircuitBreaker.Change?) -> Notice? {
         if change == .closed {
             hasToldThis = false

@@ -1,6 +1,6 @@
 import XMLParsing
 
-/// The lifecycle rules of a bucket (PutBucketLifecycleConfiguration): the rules of others as they are written, and one for each class of ours.
+/// The lifecycle rules of a bucket (PutBucketLifecycleConfiguration): foreign rules verbatim, and one rule of this package for each class.
 package struct LifecycleRules: Sendable, Hashable {
     /// The expiry of a class of objects.
     package struct Expiry: Sendable, Hashable {
@@ -25,7 +25,7 @@ package struct LifecycleRules: Sendable, Hashable {
 
     package init() {}
 
-    /// nil for bytes that are something else.
+    /// Returns nil if the bytes are not a lifecycle configuration.
     init?(_ document: [UInt8]) throws(XMLReader.Failure) {
         let root = try XMLElement.parse(document)
         guard root.name == "LifecycleConfiguration" else { return nil }
@@ -34,7 +34,7 @@ package struct LifecycleRules: Sendable, Hashable {
 
     package var count: Int { rules.count }
 
-    /// The rule for each class takes the place of the one that an earlier call has made for its prefix.
+    /// Sets the rule for each class. It replaces the rule that an earlier call has made for the same prefix.
     package mutating func set(_ expiries: [Expiry]) {
         for expiry in expiries {
             let id = Self.idPrefix + expiry.prefix
@@ -43,7 +43,7 @@ package struct LifecycleRules: Sendable, Hashable {
         }
     }
 
-    /// True if there is a rule of ours for a prefix.
+    /// True if this package has set a rule for a prefix.
     package func hasRule(forPrefix prefix: String) -> Bool { rules.contains { $0.id == Self.idPrefix + prefix } }
 
     var document: String {

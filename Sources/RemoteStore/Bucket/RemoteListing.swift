@@ -4,7 +4,7 @@ import XMLParsing
 
 /// An object in the listing of a remote store.
 package struct RemoteListing: Sendable, Hashable {
-    /// The key without the store's prefix.
+    /// The key without the prefix of the store.
     package var key: String
     /// The length in bytes.
     package var size: Int64
@@ -21,12 +21,12 @@ package struct RemoteListing: Sendable, Hashable {
 /// A page of a listing (ListObjectsV2).
 struct ListingPage: Sendable {
     var objects: [RemoteListing] = []
-    /// The token of the next page; nil: there is none.
+    /// The token of the next page, or nil if this is the last one.
     var continuation: String?
 
-    /// nil for bytes that are something else.
+    /// Returns nil if the bytes are not a listing.
     ///
-    /// - Parameter prefix: The prefix of the store's keys, which is taken off. Other keys are left out.
+    /// - Parameter prefix: The prefix of the store's keys, which is removed. Keys without it are skipped.
     init?(_ document: [UInt8], prefix: String) throws(XMLReader.Failure) {
         let result = try XMLElement.parse(document)
         guard result.name == "ListBucketResult" else { return nil }
@@ -43,7 +43,7 @@ struct ListingPage: Sendable {
     }
 
     private static func key(_ text: String, isEncoded: Bool, prefix: String) -> String? {
-        // Some stores write a space as a plus sign, others leave plus signs as they are.
+        // Some stores encode a space as a plus sign, others leave plus signs unencoded.
         let readings = isEncoded ? [text.replacing("+", with: " "), text].map(decoded) : [text]
         return readings.first { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
     }

@@ -7,7 +7,7 @@ import XMLParsing
 
 /// Requests to the bucket itself.
 extension S3Tier {
-    /// Objects of one page at most.
+    /// The largest number of objects per page.
     private static let pageSize = 1000
     private static let maxDocument = 8 << 20
 
@@ -17,7 +17,7 @@ extension S3Tier {
             ("encoding-type", "url"),
         ]
         var query = base + (after.map { [("start-after", location.prefix + $0)] } ?? [])
-        // Pages may be empty and still have a next one; not without an end, whatever a store says.
+        // A page may be empty and still have a successor. The limit stops a store that never ends its listing.
         for _ in 0..<1000 {
             let sink = ObjectSink(limit: Self.maxDocument)
             let head = try await runOnBucket(.get, query, into: sink)
@@ -47,7 +47,7 @@ extension S3Tier {
     package func setLifecycle(_ rules: LifecycleRules) async throws(RemoteError) {
         let body = Array(rules.document.utf8)
         let sha256 = try Self.digest(.sha256, body)
-        // Ceph demands the one, AWS takes either.
+        // Ceph requires the first of these fields; AWS accepts either.
         let fields: HTTPFields = [
             .contentType: "application/xml", .checksumSHA256: Data(sha256).base64EncodedString(),
             .contentMD5: Data(try Self.digest(.md5, body)).base64EncodedString(),
@@ -58,7 +58,7 @@ extension S3Tier {
         guard head.status.kind == .successful else { throw sink.error(head) }
     }
 
-    /// - Parameter name: Names the document in errors.
+    /// - Parameter name: The document's name in errors.
     private static func parsed<Value>(
         _ name: String, _ parse: () throws(XMLReader.Failure) -> Value?
     ) throws(RemoteError) -> Value {

@@ -3,9 +3,9 @@ import FoundationEssentials
 import HTTPTypes
 import Transfer
 
-/// The keys of a machine's role at AWS, from the metadata service of its instance (IMDSv2), renewed before they expire.
+/// The credentials of an AWS instance's role, from the metadata service (IMDSv2). They are renewed before they expire.
 ///
-/// All who ask while they are being fetched wait for the same fetch. Keys that still hold are used when they cannot be renewed.
+/// Concurrent callers share one fetch. Credentials that are still valid are used if they cannot be renewed.
 final class InstanceCredentials: Sendable {
     private typealias Outcome = Result<InstanceRole.Keys, RemoteError>
 
@@ -14,7 +14,7 @@ final class InstanceCredentials: Sendable {
         var fetch: Task<Outcome, Never>?
     }
 
-    /// The time before their end at which keys are renewed.
+    /// The seconds before their expiry at which credentials are renewed.
     private static let margin: TimeInterval = 300
 
     private let role: InstanceRole
@@ -26,7 +26,7 @@ final class InstanceCredentials: Sendable {
         self.now = now
     }
 
-    /// Keys that hold now.
+    /// Returns credentials that are currently valid.
     func credentials() async throws(RemoteError) -> S3Credentials {
         let now = now()
         let held = state.withLock { $0.keys }

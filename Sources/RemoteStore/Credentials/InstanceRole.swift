@@ -3,9 +3,10 @@ import HTTPSemantics
 import HTTPTypes
 import Transfer
 
-/// The role of an instance at AWS, as its metadata service tells it: a token first, then the role's name, then its keys.
+/// The role of an AWS instance, as reported by its metadata service. It takes three requests: for a token, the role's name, and its
+/// credentials.
 struct InstanceRole: Sendable {
-    /// The keys, and the time until which they hold.
+    /// The credentials, and their expiry.
     struct Keys: Sendable, Hashable {
         var credentials: S3Credentials
         var expiration: Date
@@ -22,13 +23,13 @@ struct InstanceRole: Sendable {
     private static let defaultEndpoint = "http://169.254.169.254"
     private static let rolePath = "/latest/meta-data/iam/security-credentials/"
     private static let documentLimit = 1 << 16
-    /// The service is on the machine: whoever does not answer soon is not there.
+    /// The service is on the same machine, so if it does not answer soon, it does not exist.
     private static let timeout = Duration.seconds(1)
 
     let endpoint: String
     let transport: any HTTPTransport
 
-    /// - Parameter environment: `AWS_EC2_METADATA_SERVICE_ENDPOINT` is the service's URL; default: that of AWS.
+    /// - Parameter environment: `AWS_EC2_METADATA_SERVICE_ENDPOINT` is the service's URL, by default that of AWS.
     init(over transport: any HTTPTransport, environment: (String) -> String? = RemoteEnvironment.value) {
         self.transport = transport
         let endpoint = environment("AWS_EC2_METADATA_SERVICE_ENDPOINT") ?? Self.defaultEndpoint
@@ -59,7 +60,7 @@ struct InstanceRole: Sendable {
         return Keys(credentials: credentials, expiration: expiration)
     }
 
-    /// IAM's rule for names.
+    /// True if a name is valid by IAM's rules.
     private static func isRole(_ name: Substring) -> Bool {
         name.utf8.allSatisfy { byte in
             (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & 0xDF) || "+=,.@-_".utf8.contains(byte)

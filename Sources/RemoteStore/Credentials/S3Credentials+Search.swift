@@ -2,20 +2,20 @@ public import FoundationEssentials
 import Glibc
 
 extension S3Credentials {
-    /// Finds credentials where AWS's tools look for them: `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, with an optional
-    /// `AWS_SESSION_TOKEN`; else the profile `AWS_PROFILE` (default `default`) of the file `AWS_SHARED_CREDENTIALS_FILE` (default
-    /// `~/.aws/credentials`); else those of the machine's role, if `AWS_EC2_METADATA_SERVICE_ENDPOINT` is set (``ofInstance``).
+    /// Finds credentials where AWS's tools look for them, in this order: `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, with an optional
+    /// `AWS_SESSION_TOKEN`; the profile `AWS_PROFILE` (default `default`) of the file `AWS_SHARED_CREDENTIALS_FILE` (default
+    /// `~/.aws/credentials`); the role of the machine (``ofInstance``), if `AWS_EC2_METADATA_SERVICE_ENDPOINT` is set.
     ///
     /// - Throws: ``RemoteConfigurationError`` when there are none.
     public static func found() throws(RemoteConfigurationError) -> S3Credentials {
         try found(environment: RemoteEnvironment.value, file: RemoteEnvironment.file)
     }
 
-    /// Finds the credentials of a profile, or those in a file of AWS's tools, instead of where the environment points.
+    /// Finds the credentials of a given profile or file, instead of the ones that the environment selects.
     ///
     /// - Parameters:
-    ///   - profile: nil: as ``found()``.
-    ///   - file: nil: as ``found()``.
+    ///   - profile: The profile, or nil to choose as ``found()`` does.
+    ///   - file: The file, or nil to choose as ``found()`` does.
     package static func found(profile: String?, file: String?) throws(RemoteConfigurationError) -> S3Credentials {
         guard profile != nil || file != nil else { return try found() }
         return try found(
@@ -55,9 +55,9 @@ extension S3Credentials {
     }
 }
 
-/// A mistake in the settings of a remote store.
+/// An error in the settings of a remote store.
 public struct RemoteConfigurationError: Error, Sendable, CustomStringConvertible, LocalizedError {
-    /// One sentence.
+    /// The error in one sentence.
     public let description: String
 
     /// The same as ``description``.
@@ -68,7 +68,7 @@ public struct RemoteConfigurationError: Error, Sendable, CustomStringConvertible
 
 /// The process's environment and files.
 enum RemoteEnvironment {
-    /// A variable's value, unless it is empty.
+    /// The value of a variable, or nil if it is unset or empty.
     static func value(_ name: String) -> String? {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }

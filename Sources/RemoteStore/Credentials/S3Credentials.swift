@@ -1,4 +1,4 @@
-/// The keys with which requests to an S3-compatible store are signed.
+/// The credentials that sign requests to an S3-compatible store.
 public struct S3Credentials: Sendable, Hashable {
     public var accessKeyID: String
     public var secretKey: String
@@ -11,13 +11,13 @@ public struct S3Credentials: Sendable, Hashable {
         self.sessionToken = sessionToken
     }
 
-    /// Stands for the keys of the role that the machine has at AWS: they are asked of the instance's metadata service (IMDSv2), at
+    /// Selects the credentials of the machine's AWS role. They are fetched from the instance's metadata service (IMDSv2), at
     /// `AWS_EC2_METADATA_SERVICE_ENDPOINT` or AWS's own address, and renewed before they expire.
     public static let ofInstance = S3Credentials(accessKeyID: "", secretKey: "")
 }
 
 extension S3Credentials: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The access key's id alone: the secrets get into no log.
+    /// Only the access key's id, so that no log contains the secrets.
     public var description: String { "S3Credentials(\(accessKeyID))" }
     public var debugDescription: String { description }
 }

@@ -2,7 +2,7 @@ import HTTPSemantics
 
 /// The keys in a shared credentials file of AWS's tools (`~/.aws/credentials`).
 enum SharedCredentialsFile {
-    /// The credentials of a profile; `nil` when the file has none of that name, or the profile lacks a key.
+    /// The credentials of a profile, or `nil` if the file does not contain the profile, or the profile lacks a key.
     static func credentials(in text: String, profile: String) -> S3Credentials? {
         var values: [String: String] = [:]
         var isInProfile = false

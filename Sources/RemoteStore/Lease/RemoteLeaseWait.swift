@@ -1,15 +1,15 @@
-/// Decides how long a machine waits for another one that has the lease of a key: a value, without a clock and without I/O.
+/// Decides how long a machine waits for another one that holds the lease of a key. It is a value without a clock and without I/O.
 ///
-/// The age of a lease is the store's own: no clock of a machine counts. Where the store tells no times, a lease is as old as it has been seen
+/// The store's clock alone determines the age of a lease. If the store reports no times, the age is the time for which the lease was seen
 /// unchanged.
 package struct RemoteLeaseWait: Sendable {
     /// The next thing to do.
     package enum Step: Sendable, Hashable {
-        /// Look for the object, then for the lease, after a pause.
+        /// Look up the object, then the lease, after a pause.
         case look(after: Duration)
-        /// Try to become the successor of the holder, who has not renewed this lease.
+        /// Try to take over from the holder, which has not renewed this lease.
         case takeOver(tag: String)
-        /// Ask the origin without a lease.
+        /// Continue to the origin without a lease.
         case goOn
     }
 
@@ -20,28 +20,28 @@ package struct RemoteLeaseWait: Sendable {
     private let limit: Duration
     private let began: ContinuousClock.Instant
     private var pause = firstPause
-    /// The lease as it was last seen, and when it was first seen so.
+    /// The lease as last seen, and the time at which this state was first seen.
     private var seen: (lease: RemoteReading, since: ContinuousClock.Instant)?
-    /// When another machine turned out to be the successor.
+    /// The time at which another machine turned out to have taken over the lease.
     private var refusedAt: ContinuousClock.Instant?
 
     /// - Parameters:
-    ///   - leaseTime: The age from which a lease is nobody's.
-    ///   - limit: The time to wait in all.
+    ///   - leaseTime: The age at which a lease expires.
+    ///   - limit: The total time to wait.
     package init(leaseTime: Duration, limit: Duration, at now: ContinuousClock.Instant) {
         self.leaseTime = leaseTime
         self.limit = limit
         began = now
     }
 
-    /// The next step, after the object was found missing.
+    /// The next step, after the object was not found.
     package mutating func next(_ lease: RemoteReading, at now: ContinuousClock.Instant) -> Step {
-        // Released without an object: the response is of no use to others, or the holder has failed.
+        // The lease was released without an object: the response cannot be shared, or the holder has failed.
         guard case .object = lease.content, let tag = lease.tag else { return .goOn }
         guard now - began < limit else { return .goOn }
         if isExpired(lease, at: now) {
             guard let refusedAt else { return .takeOver(tag: tag) }
-            // The successor should have renewed it by now.
+            // The new holder should have renewed the lease by now.
             if now - refusedAt >= leaseTime { return .goOn }
         } else {
             refusedAt = nil
@@ -50,7 +50,7 @@ package struct RemoteLeaseWait: Sendable {
         return .look(after: min(pause, limit - (now - began)))
     }
 
-    /// Notes that another machine is the successor.
+    /// Records that another machine has taken over the lease.
     package mutating func refused(at now: ContinuousClock.Instant) { refusedAt = refusedAt ?? now }
 
     private mutating func isExpired(_ lease: RemoteReading, at now: ContinuousClock.Instant) -> Bool {

@@ -1,14 +1,14 @@
-/// The content of the bell, the one small object that changes with each new entry of the log.
+/// The content of the bell, a small object that changes with each new entry of the log.
 package struct RemoteBell: Sendable, Hashable {
-    /// The name of its object.
+    /// The key of the object.
     package static let name = "v1/bell"
     private static let end = UInt8(ascii: "\n")
-    /// Bytes of the position at most.
+    /// The greatest length of the position in bytes.
     private static let maxLength = 100
 
-    /// The position of a late entry: the bell may lag behind the last one.
+    /// The position of a recent entry. The bell may lag behind the last one.
     package var position: RemoteLogPosition
-    /// The lasting part of what the entries up to the position say; nil: it is not known.
+    /// The summary of the entries up to the position, or nil if it is unknown.
     package var summary: [UInt8]?
 
     package init(_ position: RemoteLogPosition, summary: [UInt8]?) {
@@ -16,13 +16,13 @@ package struct RemoteBell: Sendable, Hashable {
         self.summary = summary
     }
 
-    /// The object: never the same twice, so that no change of it goes unseen.
+    /// The encoded object. A random salt makes it unique, so that every update changes the object's tag.
     package func encoded(salt: UInt64 = .random(in: 0 ... .max)) -> [UInt8] {
         let text = "\(position.log) \(position.entry) \(String(salt, radix: 16))"
         return Array(text.utf8) + (summary.map { [Self.end] + $0 } ?? [])
     }
 
-    /// `nil` for bytes that are no bell's.
+    /// Returns `nil` if the bytes are not a bell.
     package init?(_ bytes: [UInt8]) {
         let line = bytes.prefix(Self.maxLength).prefix { $0 != Self.end }
         let words = String(decoding: line, as: UTF8.self).split(separator: " ")

@@ -1,29 +1,29 @@
-/// Appends to the log of a fleet, with nothing but uploads under the condition that there is no object.
+/// Appends entries to the log of a fleet. It needs only uploads that fail if the object exists.
 package struct RemoteLog: Sendable {
-    /// Entries of others that an append passes over, beyond the bell's.
+    /// The number of other machines' entries after the bell's position that an append skips before it fails.
     private static let maxAttempts = 256
 
     private let tier: any RemoteTier
     private let honoursConditions: Bool
 
-    /// - Parameter honoursConditions: False for a store that replaces objects whatever the condition: each entry is read before and after
-    ///   it is written, which leaves a moment in which two machines write the same one, and the first is lost.
+    /// - Parameter honoursConditions: False for a store that ignores conditions and replaces objects. Each entry is then read before and
+    ///   after it is written. If two machines write the same entry at the same moment, the first one is still lost.
     package init(_ tier: any RemoteTier, honoursConditions: Bool) {
         self.tier = tier
         self.honoursConditions = honoursConditions
     }
 
-    /// The bell for a position: from the one before, and the entries between both in their order. The content of one that is damaged is nil.
+    /// Makes the bell for a position from the former bell and the entries after it, in their order. The content of a damaged entry is nil.
     package typealias Summarizing =
         @Sendable (
             _ former: RemoteBell, _ entries: [(position: RemoteLogPosition, content: [UInt8]?)]
         ) -> RemoteBell
 
-    /// Stores an entry under the first free number, then rings the bell.
+    /// Stores an entry under the first free number, then updates the bell.
     ///
     /// - Parameters:
-    ///   - content: Never the same twice.
-    ///   - summarize: Makes the bell of the entry's position.
+    ///   - content: The entry, which must be unique.
+    ///   - summarize: Makes the bell for the entry's position.
     /// - Returns: The bell at the entry's position.
     @discardableResult
     package func append(
@@ -46,19 +46,19 @@ package struct RemoteLog: Sendable {
         throw .status(409, code: nil)
     }
 
-    /// An entry of another machine; nil: it is damaged.
+    /// The content of another machine's entry, or nil if it is damaged.
     private func content(at position: RemoteLogPosition) async throws(RemoteError) -> [UInt8]? {
         do throws(RemoteError) { return try await tier.read(position.name, unless: nil).bytes } catch .damaged {
             return nil
         }
     }
 
-    /// The bell; a log is begun where there is none.
+    /// Reads the bell, or begins a new log if there is none.
     private func lastKnown() async throws(RemoteError) -> RemoteBell {
         var bytes: [UInt8]? = []
         do throws(RemoteError) { bytes = try await tier.read(RemoteBell.name, unless: nil).bytes } catch .damaged {}
         if let bell = bytes.flatMap({ RemoteBell($0) }) { return bell }
-        // In place of bytes that are no bell: what the log before them said is not known any more.
+        // If the bytes are not a bell, the summary of the former log is lost.
         let beginning = RemoteBell(.beginning(), summary: bytes == nil ? [] : nil)
         if try await tier.put(beginning.encoded(), at: RemoteBell.name, bytes == nil ? .ifAbsent : .none) {
             return beginning

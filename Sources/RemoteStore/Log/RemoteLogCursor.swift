@@ -1,10 +1,10 @@
-/// The place to which a machine has read the log of its fleet: a value, without I/O.
+/// The position up to which a machine has read the log of its fleet: a value without I/O.
 ///
-/// Entries are read by their numbers until one is absent. Numbers have no gaps, because each writer takes the first that is free; a gap
-/// before the bell's entry means that old entries are deleted already, and that this machine has missed some.
+/// Entries are read in order until one is missing. Numbers have no gaps, because each writer takes the first free one. A gap before the
+/// bell's entry therefore means that old entries have been deleted, and that this machine has missed some.
 package struct RemoteLogCursor: Sendable, Hashable {
     package enum Place: Sendable, Hashable {
-        /// The log was never looked at: what was written before concerns others.
+        /// The log has never been read. Earlier entries do not concern this machine.
         case unknown
         /// There was no log yet.
         case beforeFirst
@@ -17,7 +17,7 @@ package struct RemoteLogCursor: Sendable, Hashable {
 
     package init(_ place: Place = .unknown) { self.place = place }
 
-    /// The place as one number, for the next process.
+    /// The position as one number, which is stored for the next process.
     package var number: Int64? {
         switch place {
         case .unknown: nil
@@ -32,7 +32,7 @@ package struct RemoteLogCursor: Sendable, Hashable {
             ?? .unknown
     }
 
-    /// Notes the bell's content; nil: there is none.
+    /// Records the bell's position, or nil if there is no bell.
     ///
     /// - Returns: True if entries may have been missed.
     package mutating func rang(_ bell: RemoteLogPosition?) -> Bool {
@@ -52,17 +52,17 @@ package struct RemoteLogCursor: Sendable, Hashable {
         return false
     }
 
-    /// The entry to read next; nil: there is no log.
+    /// The entry to read next, or nil if there is no log.
     package var next: RemoteLogPosition? {
         if case .at(let position) = place { position.next } else { nil }
     }
 
-    /// Notes that the next entry was read.
+    /// Records that the next entry was read.
     package mutating func found() { if let next { place = .at(next) } }
 
-    /// Notes that the next entry is absent.
+    /// Records that the next entry is missing.
     ///
-    /// - Returns: True if entries were missed, and reading goes on behind them; false at the end of the log.
+    /// - Returns: True if entries were missed, and reading resumes after the bell's position; false at the end of the log.
     package mutating func absent() -> Bool {
         guard case .at(let last) = place, let bell, bell.log == last.log, last.entry < bell.entry else { return false }
         place = .at(bell)

@@ -1,28 +1,28 @@
-/// Finds out if a store may be used, and if it honours the condition of an upload.
+/// Tests whether a store is usable, and whether it honours the condition of an upload.
 package struct RemoteProbe: Sendable {
-    /// The store's way with `If-None-Match: *` on a PUT.
+    /// The store's response to `If-None-Match: *` on a PUT.
     package enum Outcome: Sendable, Hashable {
-        /// The second of two uploads is refused.
+        /// The store rejects the second of two uploads.
         case honoursConditions
-        /// Both are accepted, or the field is not implemented.
+        /// The store accepts both uploads, or does not implement the field.
         case ignoresConditions
     }
 
     private let tier: any RemoteTier
     private let key: String
 
-    /// - Parameter number: A random number, which names an object that nobody else has.
+    /// - Parameter number: A random number, which makes the object's key unique.
     package init(_ tier: any RemoteTier, number: UInt64 = .random(in: 0 ... .max)) {
         self.tier = tier
         key = "v1/probe/\(String(number, radix: 16))"
     }
 
-    /// Stores a small object twice under the condition that there is none, and deletes it.
+    /// Uploads a small object twice on condition that it does not exist, and deletes it.
     ///
-    /// - Throws: The failure of either upload, such as a refusal of the credentials.
+    /// - Throws: The failure of either upload, such as rejected credentials.
     package func outcome() async throws(RemoteError) -> Outcome {
         do throws(RemoteError) {
-            // A store that says at once that the new name is taken looks at the condition, too.
+            // If the store reports that the new key exists, it evaluates the condition.
             guard try await put() else { return .honoursConditions }
         } catch .status(501, _) {
             return .ignoresConditions

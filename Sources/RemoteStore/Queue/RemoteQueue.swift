@@ -1,14 +1,14 @@
-/// The order and bounds of changes that wait to be made in a remote store: a value, without I/O.
+/// The order and bounds of changes that wait for a remote store: a value without I/O.
 ///
-/// At most one change of a key waits, the last one, and at most one runs: changes of one key are made in order. When there are too many
-/// changes, or bytes of them, the oldest are dropped.
+/// At most one change of a key waits, the most recent one, and at most one runs, so that changes of one key are made in order. When there
+/// are too many changes, or too many bytes, the oldest are dropped.
 package struct RemoteQueue<Work: Sendable>: Sendable {
     package struct Change: Sendable {
         package let key: String
-        /// Bytes to upload.
+        /// The number of bytes to upload.
         package let size: Int64
         package let work: Work
-        /// True if others wait for it: it is made before those that are not urgent, and dropped after them.
+        /// True if callers wait for the change. Urgent changes run before others, and are dropped after them.
         package let isUrgent: Bool
 
         package init(key: String, size: Int64, work: Work, isUrgent: Bool = false) {
@@ -24,15 +24,15 @@ package struct RemoteQueue<Work: Sendable>: Sendable {
     private let width: Int
     private var waiting: [Change] = []
     private var running: Set<String> = []
-    /// Bytes of the waiting changes.
+    /// The total size of the waiting changes in bytes.
     private var bytes: Int64 = 0
-    /// The number of changes that were dropped.
+    /// The number of dropped changes.
     package private(set) var dropped = 0
 
     /// - Parameters:
     ///   - maxCount: The number of changes that may wait.
-    ///   - maxBytes: The bytes of changes that may wait.
-    ///   - width: The number of changes at once.
+    ///   - maxBytes: The total size in bytes of the changes that may wait.
+    ///   - width: The number of changes that may run concurrently.
     package init(maxCount: Int, maxBytes: Int64, width: Int) {
         self.maxCount = max(1, maxCount)
         self.maxBytes = maxBytes
@@ -43,7 +43,7 @@ package struct RemoteQueue<Work: Sendable>: Sendable {
     package var waitingCount: Int { waiting.count }
     package var waitingBytes: Int64 { bytes }
 
-    /// - Returns: The changes that will not be made: those that were dropped, and the one that this one replaces.
+    /// - Returns: The changes that will not be made: the dropped ones, and the one that this change replaces.
     package mutating func add(_ change: Change) -> [Change] {
         var dropped = remove { $0.key == change.key }
         guard change.size <= maxBytes else {
@@ -62,7 +62,7 @@ package struct RemoteQueue<Work: Sendable>: Sendable {
         return dropped
     }
 
-    /// The next change to make; nil: none can be begun now. Its end is told by ``finished(_:)``.
+    /// Returns the next change to make, or nil if none can start now. The caller reports its end with ``finished(_:)``.
     package mutating func next() -> Change? {
         guard running.count < width, let index = waiting.firstIndex(where: { !running.contains($0.key) }) else {
             return nil
@@ -75,7 +75,7 @@ package struct RemoteQueue<Work: Sendable>: Sendable {
 
     package mutating func finished(_ key: String) { running.remove(key) }
 
-    /// Drops everything that waits, and returns it.
+    /// Removes all waiting changes, and returns them.
     package mutating func dropWaiting() -> [Change] {
         dropped += waiting.count
         return remove { _ in true }

@@ -3,7 +3,8 @@ import Transfer
 
 /// Collects the body of a store's response in memory, up to a limit.
 ///
-/// `@unchecked Sendable`: the transport uses it during `run`, the caller afterwards; never two at a time, which `BodySink` guarantees.
+/// `@unchecked Sendable`: the transport uses the sink during `run`, and the caller afterwards. `BodySink` guarantees that they never
+/// overlap.
 final class ObjectSink: BodySink, @unchecked Sendable {
     private struct TooLong: Error {}
 
@@ -19,7 +20,7 @@ final class ObjectSink: BodySink, @unchecked Sendable {
         headArrived?()
         bytes = []
         guard case .whole(let length) = placement, let length else { return }
-        // Of an error's explanation the beginning is enough.
+        // The beginning of an error's explanation is enough.
         guard length <= Int64(limit) || head.status.kind != .successful else { throw TooLong() }
         bytes.reserveCapacity(Int(min(length, Int64(limit))))
     }
@@ -32,12 +33,12 @@ final class ObjectSink: BodySink, @unchecked Sendable {
 
     func end(_ ending: AttemptEnding) {}
 
-    /// The error that a response with this head stands for.
+    /// The error that a response with this head reports.
     func error(_ head: ResponseHead) -> RemoteError {
         .status(head.status.code, code: Self.code(in: String(decoding: bytes.prefix(1 << 12), as: UTF8.self)))
     }
 
-    /// The code in an error's XML: `<Error><Code>AccessDenied</Code>…`; letters and digits alone, as it is shown.
+    /// The code in an error's XML: `<Error><Code>AccessDenied</Code>…`. Only letters and digits, because the code is shown to users.
     private static func code(in text: String) -> String? {
         guard let start = text.firstRange(of: "<Code>"), let end = text[start.upperBound...].firstRange(of: "</Code>")
         else {

@@ -1,8 +1,8 @@
 import HTTPSemantics
 
-/// A place in an S3-compatible store: endpoint, bucket, and the prefix of its keys.
+/// A location in an S3-compatible store: endpoint, bucket, and key prefix.
 public struct S3Location: Sendable, Hashable {
-    /// The position of the bucket's name in requests.
+    /// The position of the bucket's name in the URL.
     public enum Style: Sendable, Hashable {
         /// `https://endpoint/bucket/key`
         case path
@@ -14,15 +14,15 @@ public struct S3Location: Sendable, Hashable {
     public var endpoint: String
     public var region: String
     public var bucket: String
-    /// Stands before all keys; empty, or ends with a slash.
+    /// The prefix of all keys. It is empty or ends with a slash.
     public var prefix: String
     public var style: Style
 
     /// - Parameters:
-    ///   - endpoint: The store's http or https URL; nil: AWS's in this region.
-    ///   - region: Default `us-east-1`.
-    ///   - prefix: Stands before all keys, with or without a slash at its end.
-    ///   - style: nil: by virtual host at AWS when the bucket's name allows it, by path at any other endpoint.
+    ///   - endpoint: The store's http or https URL, or nil for AWS's endpoint in this region.
+    ///   - region: The region. Default `us-east-1`.
+    ///   - prefix: The prefix of all keys, with or without a trailing slash.
+    ///   - style: nil: virtual host at AWS if the bucket's name allows it, path at any other endpoint.
     /// - Throws: ``RemoteConfigurationError`` for an invalid endpoint, bucket or prefix.
     public init(
         endpoint: String? = nil, region: String = "us-east-1", bucket: String, prefix: String = "", style: Style? = nil
@@ -36,19 +36,20 @@ public struct S3Location: Sendable, Hashable {
         self.region = region
         self.bucket = bucket
         self.prefix = prefix.isEmpty || prefix.hasSuffix("/") ? prefix : prefix + "/"
-        // A certificate for *.s3.amazonaws.com is not one for names with a further dot.
+        // A certificate for *.s3.amazonaws.com does not cover names with further dots.
         self.style = style ?? (endpoint == nil && !bucket.contains(".") ? .virtualHost : .path)
     }
 
-    /// Parses `s3://bucket/prefix`. Endpoint and region are those of AWS's tools: `AWS_ENDPOINT_URL_S3`, else `AWS_ENDPOINT_URL`, else
-    /// AWS's own; `AWS_REGION`, else `AWS_DEFAULT_REGION`, else `us-east-1`.
+    /// Parses `s3://bucket/prefix`. The endpoint and region come from the variables of AWS's tools. The endpoint is `AWS_ENDPOINT_URL_S3`,
+    /// otherwise `AWS_ENDPOINT_URL`, otherwise AWS's own; the region is `AWS_REGION`, otherwise `AWS_DEFAULT_REGION`, otherwise
+    /// `us-east-1`.
     ///
     /// - Throws: ``RemoteConfigurationError`` for anything else.
     public init(_ text: String) throws(RemoteConfigurationError) {
         try self.init(text, environment: RemoteEnvironment.value)
     }
 
-    /// Parses `s3://bucket/prefix`, with an endpoint and a region in place of those of the environment.
+    /// Parses `s3://bucket/prefix`, with an endpoint and a region that replace those of the environment.
     package init(_ text: String, endpoint: String?, region: String?) throws(RemoteConfigurationError) {
         try self.init(text) { name in
             switch name {
@@ -74,7 +75,7 @@ public struct S3Location: Sendable, Hashable {
 
     // MARK: Requests
 
-    /// The endpoint's scheme, with `://`.
+    /// The scheme of the endpoint, including `://`.
     private var scheme: Substring { endpoint.hasPrefix("https://") ? "https://" : "http://" }
 
     /// The value of `Host`.
@@ -83,7 +84,7 @@ public struct S3Location: Sendable, Hashable {
         return style == .path ? String(host) : "\(bucket).\(host)"
     }
 
-    /// The path of a key, not encoded; of the bucket, for an empty key.
+    /// The unencoded path of a key, or of the bucket if the key is empty.
     func path(ofKey key: String) -> String {
         switch style {
         case .path: key.isEmpty ? "/\(bucket)" : "/\(bucket)/\(key)"
@@ -91,7 +92,7 @@ public struct S3Location: Sendable, Hashable {
         }
     }
 
-    /// The URL of a request, encoded as it is signed.
+    /// The URL of a request, encoded as for signing.
     func url(path: String, query: [(name: String, value: String)]) -> String {
         let query = query.isEmpty ? "" : "?" + AWSEncoding.query(query)
         return scheme + host + AWSEncoding.path(path) + query
@@ -99,7 +100,7 @@ public struct S3Location: Sendable, Hashable {
 
     // MARK: Checks
 
-    /// S3's rules for names, which keep a name from being anything else in a host or a path.
+    /// Checks a bucket's name by S3's rules. They exclude characters with a meaning in a host or a path.
     private static func check(bucket: String) throws(RemoteConfigurationError) {
         let bytes = bucket.utf8
         let isAlphanumeric = { (byte: UInt8) in isOfName(byte) && byte != UInt8(ascii: "-") }
@@ -109,7 +110,7 @@ public struct S3Location: Sendable, Hashable {
     }
 
     private static func check(prefix: String) throws(RemoteConfigurationError) {
-        // Dot segments and empty ones would be removed from URLs on the way.
+        // Intermediaries would remove dot segments and empty segments from URLs.
         let segments = prefix.split(separator: "/", omittingEmptySubsequences: false).dropLast(
             prefix.hasSuffix("/") ? 1 : 0)
         let isValid = prefix.isEmpty || segments.allSatisfy { !["", ".", ".."].contains($0) }

@@ -25,9 +25,9 @@ extension S3Tier {
 }
 
 extension ObjectSink {
-    /// Tells an object that is not there from a bucket that is not there.
+    /// Distinguishes a missing object from a missing bucket.
     ///
-    /// - Throws: ``RemoteError/status(_:code:)`` when the bucket is missing.
+    /// - Throws: ``RemoteError/status(_:code:)`` if the bucket is missing.
     func requireBucket(_ head: ResponseHead) throws(RemoteError) {
         let error = error(head)
         if error.refusal == .noBucket { throw error }

@@ -4,26 +4,26 @@ import HTTPSemantics
 import HTTPTypes
 package import Transfer
 
-/// Objects in an S3-compatible store, over an HTTP transport; each request is signed (AWS Signature Version 4).
+/// Objects in an S3-compatible store, over an HTTP transport. Each request is signed (AWS Signature Version 4).
 package struct S3Tier: RemoteTier {
     let configuration: RemoteStoreConfiguration
     private(set) var transport: any HTTPTransport
-    /// Told when the head of a response with content is there.
+    /// Called when the head of a response with content arrives.
     private var headArrived: (@Sendable () -> Void)?
     let now: @Sendable () -> Date
-    /// Bytes of an object that is read at most.
+    /// The largest object that is read, in bytes.
     let sizeLimit: Int
     private let signer: S3Signer
 
-    /// Bytes of an upload that takes no longer than a read.
+    /// The largest upload in bytes that has the time limit of a read.
     private static let smallSize = 1 << 16
 
     var location: S3Location { configuration.location }
 
     /// - Parameters:
     ///   - transport: The HTTP client.
-    ///   - sizeLimit: The length in bytes of the longest object that is read.
-    ///   - now: The wall clock; a store refuses requests whose date is minutes away from its own.
+    ///   - sizeLimit: The largest object that is read, in bytes.
+    ///   - now: The wall clock. A store rejects requests whose date differs from its own by minutes.
     package init(
         _ configuration: RemoteStoreConfiguration, over transport: any HTTPTransport, sizeLimit: Int,
         now: @escaping @Sendable () -> Date
@@ -31,7 +31,7 @@ package struct S3Tier: RemoteTier {
         self.init(configuration, over: transport, sizeLimit: sizeLimit, now: now, instance: nil)
     }
 
-    /// - Parameter instance: The role whose keys ``S3Credentials/ofInstance`` stands for; nil: this machine's.
+    /// - Parameter instance: The role whose credentials ``S3Credentials/ofInstance`` selects, or nil for this machine's.
     init(
         _ configuration: RemoteStoreConfiguration, over transport: any HTTPTransport, sizeLimit: Int,
         now: @escaping @Sendable () -> Date, instance: InstanceRole?
@@ -51,7 +51,7 @@ package struct S3Tier: RemoteTier {
         return tier
     }
 
-    /// The same store, for requests that tell when the head of a response with content is there.
+    /// The same store, which also reports when the head of a response with content arrives.
     package func reporting(_ headArrived: @escaping @Sendable () -> Void) -> S3Tier {
         var tier = self
         tier.headArrived = headArrived
@@ -69,7 +69,7 @@ package struct S3Tier: RemoteTier {
         return try verified(sink, head)
     }
 
-    /// The bytes that a sink has received, if they are those that were stored.
+    /// Returns the received bytes if they match the stored digest.
     func verified(_ sink: ObjectSink, _ head: ResponseHead) throws(RemoteError) -> [UInt8] {
         guard let expected = head.fields[.metaSHA256] else { throw .damaged("the object has no digest") }
         guard try Self.digest(.sha256, sink.bytes).hexadecimal == expected else {

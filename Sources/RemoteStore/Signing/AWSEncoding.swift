@@ -1,16 +1,16 @@
 import HTTPSemantics
 
-/// Percent-encoding as AWS's signatures demand it: every byte but unreserved characters (RFC 3986 section 2.3), with digits in upper case.
+/// Percent-encoding as AWS's signatures require: every byte except unreserved characters (RFC 3986 section 2.3), with upper-case digits.
 ///
-/// URLs are sent in this spelling too, so that both sides sign the same text.
+/// URLs are also sent in this encoding, so that both sides sign the same text.
 enum AWSEncoding {
-    /// A path whose segments are encoded once, its slashes kept.
+    /// Encodes the segments of a path once, and keeps its slashes.
     static func path(_ path: String) -> String { encoded(path, keepsSlashes: true) }
 
-    /// The name or the value of a query's parameter.
+    /// Encodes the name or the value of a query parameter.
     static func component(_ text: String) -> String { encoded(text, keepsSlashes: false) }
 
-    /// Parameters in the order of their encoded names, then values.
+    /// Encodes parameters and sorts them by encoded name, then by value.
     static func query(_ parameters: [(name: String, value: String)]) -> String {
         let encoded = parameters.map { (component($0.name), component($0.value)) }
         return encoded.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map { "\($0.0)=\($0.1)" }.joined(separator: "&")

@@ -4,17 +4,17 @@ import HTTPSemantics
 package import HTTPTypes
 package import Transfer
 
-/// Signs requests to a bucket (AWS Signature Version 4), with keys that may be those of the machine's role.
+/// Signs requests to a bucket (AWS Signature Version 4). The credentials may be those of the machine's role.
 package struct S3Signer: Sendable {
     package let location: S3Location
     private let credentials: S3Credentials
     private let now: @Sendable () -> Date
-    /// The source of keys, if they are the instance's.
+    /// The source of credentials, if they are the instance's.
     private let instance: InstanceCredentials?
 
     /// - Parameters:
-    ///   - transport: Reaches the instance's metadata service, if ``S3Credentials/ofInstance`` has the keys.
-    ///   - now: The wall clock; a store refuses requests whose date is minutes away from its own.
+    ///   - transport: Reaches the instance's metadata service, if the credentials are ``S3Credentials/ofInstance``.
+    ///   - now: The wall clock. A store rejects requests whose date differs from its own by minutes.
     package init(
         _ location: S3Location, _ credentials: S3Credentials, over transport: any HTTPTransport,
         now: @escaping @Sendable () -> Date
@@ -34,12 +34,12 @@ package struct S3Signer: Sendable {
             ? InstanceCredentials(instance ?? InstanceRole(over: transport), now: now) : nil
     }
 
-    /// The fields that authorise a request: date, digest of the content, token and signature.
+    /// The fields that authorize a request: date, digest of the content, token and signature.
     ///
     /// - Parameters:
-    ///   - path: From its first slash, not encoded.
-    ///   - fields: Further fields, which are signed as well.
-    ///   - hash: SHA-256 of the content in hexadecimal digits; nil: there is none.
+    ///   - path: The unencoded path, with its leading slash.
+    ///   - fields: Further fields to sign.
+    ///   - hash: SHA-256 of the content in hexadecimal digits, or nil if there is no content.
     package func fields(
         _ method: HTTPRequest.Method, path: String, query: [(name: String, value: String)] = [],
         _ fields: HTTPFields = [:], hash: String? = nil
@@ -60,21 +60,21 @@ package struct S3Signer: Sendable {
         return own
     }
 
-    /// The URL of a path at the location's endpoint, in the spelling that is signed.
+    /// The URL of a path at the location's endpoint, in the encoding that is signed.
     ///
-    /// - Parameter path: From its first slash, not encoded.
+    /// - Parameter path: The unencoded path, with its leading slash.
     package func url(path: String) -> String { location.url(path: path, query: []) }
 }
 
 extension S3Location {
-    /// The URL that the keys of objects are appended to, without a slash at its end.
+    /// The URL that object keys are appended to, without a trailing slash.
     package var baseURL: String {
         url(path: path(ofKey: prefix.isEmpty ? "" : String(prefix.dropLast())), query: [])
     }
 }
 
 extension SigV4Request {
-    /// SHA-256 of no bytes.
+    /// SHA-256 of the empty string.
     static let emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 }
 

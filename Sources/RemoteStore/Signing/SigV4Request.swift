@@ -1,12 +1,12 @@
 import HTTPTypes
 
-/// A request as AWS Signature Version 4 sees it.
+/// The parts of a request that AWS Signature Version 4 covers.
 struct SigV4Request: Sendable {
     var method: HTTPRequest.Method
-    /// The path from its first slash, not encoded.
+    /// The unencoded path, with its leading slash.
     var path: String
     var query: [(name: String, value: String)] = []
-    /// The fields to sign, `Host` and `X-Amz-Date` among them.
+    /// The fields to sign, including `Host` and `X-Amz-Date`.
     var fields: HTTPFields
     /// SHA-256 of the content in hexadecimal digits, or `UNSIGNED-PAYLOAD`.
     var payloadHash: String
@@ -14,7 +14,7 @@ struct SigV4Request: Sendable {
     /// The names of the signed fields, in lower case, sorted.
     var signedFields: String { canonicalFields.map(\.name).joined(separator: ";") }
 
-    /// The text whose digest is signed.
+    /// The canonical text, whose digest is signed.
     var canonicalText: String {
         let lines = canonicalFields.map { "\($0.name):\($0.value)\n" }.joined()
         return [
@@ -22,14 +22,14 @@ struct SigV4Request: Sendable {
         ].joined(separator: "\n")
     }
 
-    /// Fields by name; the values of equal names joined in their order.
+    /// The fields by name. The values of equal names are joined in order.
     private var canonicalFields: [(name: String, value: String)] {
         var values: [String: [String]] = [:]
         for field in fields { values[field.name.canonicalName, default: []].append(Self.trimmed(field.value)) }
         return values.sorted { $0.key < $1.key }.map { ($0.key, $0.value.joined(separator: ",")) }
     }
 
-    /// Without spaces at the ends; each run of spaces inside becomes one.
+    /// Trims the spaces at both ends, and collapses each run of spaces inside.
     private static func trimmed(_ value: String) -> String {
         value.split(whereSeparator: { $0 == " " || $0 == "\t" }).joined(separator: " ")
     }

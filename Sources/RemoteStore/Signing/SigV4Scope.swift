@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPSemantics
 
-/// The date, region and service for which an AWS signature holds.
+/// The date, region and service for which an AWS signature is valid.
 struct SigV4Scope: Sendable {
     /// `X-Amz-Date`: `20130524T000000Z`.
     let timestamp: String
@@ -9,7 +9,7 @@ struct SigV4Scope: Sendable {
     let service: String
 
     init(date: Date, region: String, service: String = "s3") {
-        // Four digits express the years to 9999.
+        // Four digits can express years up to 9999.
         let seconds = Int64(date.secondsSince1970.clamped(0, 253_402_300_799).rounded(.down))
         let day = CivilDate(daysSince1970: seconds / 86_400)
         let time = Int(seconds % 86_400)

@@ -5,7 +5,7 @@ struct SigV4Signer: Sendable {
     let credentials: S3Credentials
     let scope: SigV4Scope
 
-    /// The text that is signed: algorithm, date, scope, and the digest of the canonical request.
+    /// The text to sign: algorithm, date, scope, and the digest of the canonical request.
     func stringToSign(_ request: SigV4Request) throws(DigestUnavailable) -> String {
         let digest = try RunningDigest.digest(.sha256, of: Array(request.canonicalText.utf8)).hexadecimal
         return ["AWS4-HMAC-SHA256", scope.timestamp, scope.text, digest].joined(separator: "\n")

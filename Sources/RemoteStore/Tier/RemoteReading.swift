@@ -1,17 +1,17 @@
 package import FoundationEssentials
 
-/// The state of a key, by the store's own clock: two times of one store compare, whatever the clocks of the machines say.
+/// The state of a key, by the store's own clock. Two times of one store are comparable, whatever the machines' clocks show.
 package struct RemoteReading: Sendable, Hashable {
     package enum Content: Sendable, Hashable {
         /// There is no object.
         case absent
-        /// The object is the one with the tag that was given.
+        /// The object still has the given tag.
         case unchanged
         case object([UInt8])
     }
 
     package var content: Content
-    /// The object's entity tag, as the store writes it.
+    /// The object's entity tag, exactly as the store sent it.
     package var tag: String?
     /// The time at which the object was stored (`Last-Modified`), in whole seconds.
     package var modified: Date?
@@ -25,10 +25,10 @@ package struct RemoteReading: Sendable, Hashable {
         self.storeTime = storeTime
     }
 
-    /// The object's bytes; nil: it is absent, or unchanged.
+    /// The object's bytes, or nil if it is absent or unchanged.
     package var bytes: [UInt8]? { if case .object(let bytes) = content { bytes } else { nil } }
 
-    /// The time since the object was stored, to a second; nil: the store does not tell.
+    /// The time since the object was stored, to a second, or nil if the store does not report it.
     package var age: Duration? {
         guard let modified, let storeTime else { return nil }
         return .seconds(storeTime.timeIntervalSince(modified))

@@ -1,17 +1,18 @@
 /// A store of immutable objects that several machines share.
 ///
-/// Every call ends within the store's limits of time, and reports a failure as a value: the caller goes on without the store.
+/// Every call ends within the store's time limits, and reports a failure as a typed error. The caller then continues without the store.
 package protocol RemoteTier: Sendable {
-    /// The object under a key; nil: there is none.
+    /// Returns the object under a key, or nil if there is none.
     ///
-    /// Its bytes are those that were put: an object with another SHA-256 than the one that it was stored with is
-    /// ``RemoteError/damaged(_:)``. There are no ranges, because a part cannot be verified by the digest of the whole.
+    /// The bytes are verified: an object whose SHA-256 differs from the stored one is reported as ``RemoteError/damaged(_:)``. There are no
+    /// ranges, because the digest of the whole cannot verify a part.
     func get(_ key: String) async throws(RemoteError) -> [UInt8]?
 
-    /// The object under a key, with its tag and the store's times, unless it is the one with a tag that is known. Verified as by ``get(_:)``.
+    /// Returns the object under a key, with its tag and the store's times, unless its tag is the known one. The bytes are verified as in
+    /// ``get(_:)``.
     func read(_ key: String, unless tag: String?) async throws(RemoteError) -> RemoteReading
 
-    /// The length of the object under a key in bytes; nil: there is none.
+    /// Returns the length in bytes of the object under a key, or nil if there is none.
     func head(_ key: String) async throws(RemoteError) -> Int64?
 
     /// Stores an object.
@@ -22,37 +23,37 @@ package protocol RemoteTier: Sendable {
     /// Deletes the object under a key, if there is one.
     func delete(_ key: String) async throws(RemoteError)
 
-    /// The objects whose keys begin with a prefix, in the order of their keys, at most 1000; none: there are no more.
+    /// Lists the objects whose keys begin with a prefix, in key order, at most 1000. An empty result means that there are no more.
     ///
-    /// - Parameter after: The key behind which the list begins; nil: at the first one.
+    /// - Parameter after: The key after which the list begins, or nil to begin with the first one.
     func list(_ prefix: String, after: String?) async throws(RemoteError) -> [RemoteListing]
 
-    /// The rules of the bucket by which objects expire.
+    /// The expiry rules of the bucket.
     func lifecycle() async throws(RemoteError) -> LifecycleRules
 
-    /// Replaces the rules of the bucket by which objects expire.
+    /// Replaces the expiry rules of the bucket.
     func setLifecycle(_ rules: LifecycleRules) async throws(RemoteError)
 }
 
 /// The condition under which an object is stored.
 package enum RemoteCondition: Sendable, Hashable {
-    /// In any case: the object replaces the one that is there.
+    /// No condition: an existing object is replaced.
     case none
-    /// There is no object under the key. Some stores ignore it.
+    /// The object must not exist. Some stores ignore this condition.
     case ifAbsent
 }
 
 /// A failure of a remote store.
 package enum RemoteError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// No response, for this reason.
+    /// There was no response, for this reason.
     case unreachable(String)
-    /// No response in time.
+    /// There was no response within the time limit.
     case timeout(String)
     /// A response with an error status, and the code in its body (`AccessDenied`), if any.
     case status(Int, code: String?)
-    /// The object is not the one that was stored, for this reason.
+    /// The object differs from the one that was stored, for this reason.
     case damaged(String)
-    /// The object is longer than what is read here; another machine may have a higher limit.
+    /// The object is longer than the limit of this machine. Another machine may have a higher limit.
     case tooLong
     /// The digests cannot be computed.
     case digestUnavailable
