@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// The files in memory that a worker has: made by this process, since a worker cannot make any, and together no larger than its limit.
+/// The in-memory files of a worker. This process creates them, because a worker cannot, and bounds their total size.
 struct GrantedMemory {
     private struct File {
         let descriptor: OpenDescriptor
@@ -9,21 +9,21 @@ struct GrantedMemory {
         let inode: ino_t
     }
 
-    /// As many as a worker may have descriptors.
+    /// The number of descriptors that a worker may have.
     static let mostFiles = 16
 
     private let limit: Int
     private var files: [Int64: File] = [:]
     private var last: Int64 = 0
-    /// Bytes of all files, in whole pages.
+    /// The total size of the files in bytes, in whole pages.
     private(set) var size = 0
 
-    /// - Parameter limit: bytes of all files.
+    /// - Parameter limit: The greatest total size of the files in bytes.
     init(limit: Int) { self.limit = limit }
 
-    /// Makes a file for the worker. It cannot grow.
+    /// Creates a file for the worker. The file cannot grow.
     ///
-    /// - Returns: The answer: the file's number with its descriptor, or 0 if the worker gets none.
+    /// - Returns: The answer: the file's number with its descriptor, or 0 if the request is denied.
     mutating func grant(_ byteCount: Int64) -> WorkerMessage {
         let page = Int(sysconf(Int32(_SC_PAGESIZE)))
         guard byteCount > 0, byteCount <= Int64(limit), files.count < Self.mostFiles else { return Self.refusal }
@@ -46,30 +46,30 @@ struct GrantedMemory {
         return fstat(descriptor, &status) == 0 ? status.st_ino : nil
     }
 
-    /// Takes back a file that the worker does not need any more.
+    /// Releases a file that the worker no longer needs.
     ///
-    /// - Returns: False if the worker has none of this number.
+    /// - Returns: False if the worker has no file with this number.
     mutating func free(_ number: Int64) -> Bool {
         guard let file = files.removeValue(forKey: number) else { return false }
         takeBack(file)
         return true
     }
 
-    /// Takes back all files.
+    /// Releases all files.
     mutating func freeAll() {
         for file in files.values { takeBack(file) }
         files = [:]
     }
 
-    /// The worker may have kept the descriptor: the memory goes in any case.
+    /// Frees the memory of a file, even if the worker has kept the descriptor.
     private mutating func takeBack(_ file: File) {
         ftruncate(file.descriptor.number, 0)
         size -= file.size
     }
 
-    /// Takes over a file that came with an answer.
+    /// Takes ownership of a file that arrived with an answer.
     ///
-    /// - Returns: False for something else, which this process has not made.
+    /// - Returns: False if this process did not create the file.
     mutating func adopt(_ descriptor: OpenDescriptor) -> Bool {
         guard let inode = Self.inode(of: descriptor.number),
             let (number, file) = files.first(where: { $0.value.inode == inode })

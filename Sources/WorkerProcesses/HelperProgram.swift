@@ -1,28 +1,28 @@
 import CLinux
 import Glibc
 
-/// The program of a helper: a process with one thread that forks workers. It has the programs' code and nothing of its secrets, and
-/// ends with the program that started it.
+/// The program of a helper: a single-threaded process that forks workers. It has the same code as its parent program but none of the
+/// parent's secrets, and it ends with the parent.
 package enum HelperProgram {
-    /// The argument with which a helper is started.
+    /// The argument that starts a process as a helper.
     package static let argument = "worker-helper"
 
-    /// The version of the messages: of helper and program, which may come from different installations.
+    /// The version of the messages. A helper and its program may come from different installations.
     static let version: UInt8 = 3
 
     /// Messages to a helper.
     enum Command: UInt8 {
-        /// Fork a worker for the socket that is sent along; memory and seconds follow. Answered by the process's number, and its
+        /// Forks a worker for the attached socket. The limits of memory and seconds follow. The answer is the process's number, and its
         /// descriptor (pidfd_open(2)).
         case fork = 1
-        /// Wait for a worker that was killed, or has ended. Answered by its signal, 0: none.
+        /// Waits for a worker that has ended or was killed. The answer is its signal, or 0 for none.
         case wait
     }
 
-    /// Serves as a helper if the process was started as one, and then does not return.
+    /// Runs as a helper if the process was started as one, and then does not return.
     ///
     /// - Parameters:
-    ///   - prepare: Opens whatever workers cannot open any more.
+    ///   - prepare: Opens everything that workers can no longer open.
     ///   - handle: The work of a worker: answers a message.
     package static func runIfAsked(
         _ arguments: [String], prepare: () -> Void, handle: (WorkerMessage, _ answer: (WorkerMessage) -> Bool) -> Void
@@ -48,7 +48,7 @@ private let helperSocket = Int32(clinux_helper_socket)
 
 /// The workers of a helper.
 private struct HelperState {
-    /// By their numbers, which are not used again before ``HelperProgram/Command/wait``.
+    /// The workers by process number. A number is not reused before ``HelperProgram/Command/wait``.
     private var workers: [Int32: OpenDescriptor] = [:]
 
     mutating func answer(
@@ -80,7 +80,7 @@ private struct HelperState {
     ) {
         let number = clinux_fork()
         if number == 0 {
-            // Of the helper's descriptors only its own connection is left to a worker.
+            // A worker keeps only its own connection, and none of the helper's other descriptors.
             close(socket.descriptor.number)
             for worker in workers.values { close(worker.number) }
             WorkerProgram.run(

@@ -1,18 +1,18 @@
 import CLinux
 import Glibc
 
-/// One end of a connection between two processes, on which messages arrive whole.
+/// One end of a connection between two processes. It preserves message boundaries.
 struct MessageSocket: Sendable {
     let descriptor: OpenDescriptor
 
-    /// Longer messages travel as a file in memory.
+    /// The longest inline message in bytes. Longer messages are sent as an in-memory file.
     private static let mostInline = 48 << 10
-    /// The most bytes of a message that are believed where nobody says less.
+    /// The default limit of a message's length in bytes.
     private static let most = 1 << 30
 
     private enum Kind: UInt8 {
         case inline, inFile
-        /// Messages about memory, which are short.
+        /// Messages about memory, which are always short.
         case memory, freed
 
         init(_ purpose: WorkerMessage.Purpose) {
@@ -25,7 +25,7 @@ struct MessageSocket: Sendable {
         }
     }
 
-    /// Two ends.
+    /// Creates a pair of connected ends.
     static func pair() throws(WorkerFailure) -> (MessageSocket, MessageSocket) {
         var sockets: [Int32] = [0, 0]
         guard clinux_socket_pair(&sockets) == 0 else { throw .unavailable(String(cString: strerror(errno))) }
@@ -35,12 +35,12 @@ struct MessageSocket: Sendable {
         )
     }
 
-    /// A message as it is sent.
+    /// A message encoded for sending.
     struct Parcel {
         fileprivate let bytes: [UInt8]
         fileprivate let descriptors: [OpenDescriptor]
 
-        /// - Throws: `unavailable` without the memory or the descriptor that a long message needs.
+        /// - Throws: `unavailable` if there is no memory or descriptor for a long message.
         init(_ message: WorkerMessage) throws(WorkerFailure) {
             let count = message.bytes.count
             guard count > MessageSocket.mostInline else {
@@ -63,15 +63,16 @@ struct MessageSocket: Sendable {
         }
     }
 
-    /// Sends a message. False if the peer is gone, or there is no memory.
+    /// Sends a message. Returns false if the peer is gone, or there is no memory.
     func send(_ message: WorkerMessage) -> Bool {
         guard let parcel = try? Parcel(message) else { return false }
         return send(parcel)
     }
 
-    /// Sends a message. False if the peer is gone.
+    /// Sends a message. Returns false if the peer is gone.
     ///
-    /// - Parameter waits: False for a peer that must have read everything before, and is not waited for: false if it has not.
+    /// - Parameter waits: False for a peer that should have read all earlier messages. The call then returns false instead of waiting if
+    ///   the socket's buffer is full.
     func send(_ parcel: Parcel, waits: Bool = true) -> Bool {
         let numbers = parcel.descriptors.map(\.number)
         WorkerMemory.handOver(parcel.descriptors)
@@ -80,10 +81,10 @@ struct MessageSocket: Sendable {
         }
     }
 
-    /// Waits for a message; nil: the peer is gone, or says what cannot be understood.
+    /// Waits for a message. Returns nil if the peer is gone, or the message is invalid.
     ///
-    /// - Parameter most: Bytes that a message may have; a longer one is not understood.
-    /// - Throws: `unavailable` if this process may have no more descriptors: the message is lost, and the peer is not to blame.
+    /// - Parameter most: The greatest length of a message in bytes; a longer one is invalid.
+    /// - Throws: `unavailable` if this process has no free descriptors. The message is then lost through no fault of the peer.
     func receive(most: Int = Self.most) throws(WorkerFailure) -> WorkerMessage? {
         var numbers = [Int32](repeating: -1, count: Int(clinux_most_descriptors))
         var count: Int32 = 0
@@ -112,7 +113,7 @@ struct MessageSocket: Sendable {
         }
     }
 
-    /// Reads a file: mapped, its sender could cut it off while it is read.
+    /// Reads a file. It is not mapped, because the sender could truncate it during the read.
     private static func read(_ file: OpenDescriptor, count: Int) -> [UInt8]? {
         var filled = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -127,7 +128,8 @@ struct MessageSocket: Sendable {
         return filled == count ? bytes : nil
     }
 
-    /// Waits until a message of a process can be received, or the process is gone; false once it stands still, or after a minute.
+    /// Waits until a message from a process can be received, or the process is gone. Returns false if the process stalls, or after a
+    /// minute.
     func isReadable(from process: pid_t) -> Bool {
         let start = ContinuousClock.now
         var watch = StandstillWatch(clinux_cpu_seconds_of(process), at: start)
@@ -138,7 +140,7 @@ struct MessageSocket: Sendable {
         return true
     }
 
-    /// Waits until a message can be received, or the peer is gone; false after so many milliseconds.
+    /// Waits until a message can be received, or the peer is gone. Returns false after the given time.
     func isReadable(within milliseconds: Int32) -> Bool {
         clinux_wait_readable(descriptor.number, milliseconds) != 0
     }

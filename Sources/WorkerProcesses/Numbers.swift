@@ -1,4 +1,4 @@
-/// Integers of 8 bytes, in a row.
+/// A sequence of 8-byte integers.
 struct Numbers {
     private var rest: ArraySlice<UInt8>
 

@@ -1,7 +1,7 @@
-/// Tells a process that is stopped, or waits for what does not come, from one that works: by its CPU time.
+/// Detects by its CPU time whether a process has stalled: it is stopped, or waits for something that never comes.
 struct StandstillWatch {
-    /// The time without any CPU time after which a process that is waited for is given up: one that is ready to run gets some within a
-    /// fraction of it, on a machine however busy.
+    /// The time without CPU time after which a process counts as stalled. A process that is ready to run gets some within a fraction of it,
+    /// even on a busy machine.
     static let patience: Duration = .seconds(10)
 
     private var seconds: Double
@@ -13,7 +13,7 @@ struct StandstillWatch {
         since = now
     }
 
-    /// True if the process has used no CPU time for as long as it is waited for.
+    /// True if the process has used no CPU time for the whole of ``patience``.
     mutating func isOver(_ seconds: Double, at now: ContinuousClock.Instant) -> Bool {
         if seconds != self.seconds { (self.seconds, since) = (seconds, now) }
         return now - since >= Self.patience

@@ -1,14 +1,15 @@
-/// The reason for which work in a worker process has no result.
+/// The reason why work in a worker process has no result.
 package enum WorkerFailure: Error, Sendable, Hashable {
-    /// The process ended: by a signal, or by itself without an answer (nil).
+    /// The process ended: by a signal, or without an answer and without a signal (nil).
     case ended(signal: Int32?)
-    /// The process was killed because the work took too long: seconds of CPU time that it had used, or of waiting.
+    /// The process was killed because the work took too long: the CPU time that it had used, or the time that the caller had waited, in
+    /// seconds.
     case timedOut(seconds: Double)
-    /// The process was killed because it used no CPU time for so many seconds: it was stopped, or waited for what did not come.
+    /// The process was killed because it used no CPU time for so many seconds: it was stopped, or waited for something that never came.
     case stoodStill(seconds: Double)
-    /// The process was killed because nobody wants the result any more.
+    /// The process was killed because its result was no longer needed.
     case cancelled
-    /// No process can be had, or talked to.
+    /// No process could be started or contacted, for this reason.
     case unavailable(String)
 }
 

@@ -5,7 +5,7 @@ import Glibc
 /// A helper process (``HelperProgram``), which forks the workers of this program.
 final class WorkerHelper: Sendable {
     private let process: pid_t
-    /// Nil once the helper has failed. The lock is held for a command and its answer, by those who need the answer.
+    /// nil once the helper has failed. The lock is held for a command and its answer.
     private let socket: Locked<MessageSocket?>
     private let hasFailed = Locked(false)
 
@@ -19,7 +19,7 @@ final class WorkerHelper: Sendable {
         guard number > 0 else { throw .unavailable("\(program): \(String(cString: strerror(-number)))") }
         process = number
         socket = Locked(own)
-        // Its end, too, would otherwise be waited for.
+        // The parent's copy of the child's end must be closed, or the end of the connection would not be noticed.
         withExtendedLifetime(other) {}
         try greet(own)
     }
@@ -35,9 +35,9 @@ final class WorkerHelper: Sendable {
     }
 
     private static func spawn(_ program: String, _ socket: MessageSocket) -> pid_t {
-        // The environment may hold secrets, which the code that reads strangers' files must not have.
+        // The environment may contain secrets, which code that decodes untrusted files must not have.
         let kept = ["LD_LIBRARY_PATH", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "IMGCACHE_TEST_DECODER_FAULTS"]
-        // Without a time zone, gmtime(3) reads a file, which workers cannot.
+        // Without a time zone, gmtime(3) reads a file, which workers cannot do.
         let environment = kept.compactMap { name in getenv(name).map { "\(name)=\(String(cString: $0))" } }
         return withCStrings([program, HelperProgram.argument]) { arguments in
             withCStrings(environment + ["SWIFT_BACKTRACE=enable=no", "TZ=UTC0"]) { environment in
@@ -54,17 +54,17 @@ final class WorkerHelper: Sendable {
         return body(copies)
     }
 
-    /// Its workers hold it: they have all ended before.
+    /// Workers retain the helper, so all of them have ended.
     deinit {
         kill(process, SIGKILL)
         var status: Int32 = 0
         _ = clinux_wait_for(process, &status)
     }
 
-    /// False once the helper has failed. Does not wait for a command that somebody has given.
+    /// False once the helper has failed. Does not wait for a command in progress.
     var isAlive: Bool { !hasFailed.withLock { $0 } }
 
-    /// Sends a command and returns its answer; after a failure the helper is not used any more.
+    /// Sends a command and returns its answer. After a failure the helper is no longer used.
     private func ask(
         _ command: HelperProgram.Command, _ bytes: [UInt8], _ descriptors: [OpenDescriptor] = []
     ) -> WorkerMessage? {
@@ -97,7 +97,7 @@ final class WorkerHelper: Sendable {
 
     /// Waits for a worker that was killed.
     ///
-    /// - Returns: The signal that ended it; nil: none, or nobody knows.
+    /// - Returns: The signal that ended the worker, or nil if there was none or it is unknown.
     func wait(for worker: pid_t) -> Int32? {
         guard let answer = ask(.wait, Numbers.bytes(of: Int64(worker))) else { return nil }
         var numbers = Numbers(answer.bytes[...])

@@ -1,49 +1,49 @@
-/// The workers of a pool that have nothing to do, and the number of the others. A decision without processes: whose worker is taken.
+/// The idle workers of a pool, and the number of busy ones. It chooses the worker for a piece of work, without handling processes itself.
 struct WorkerLine<Worker: AnyObject> {
     private struct Idle {
         let worker: Worker
-        /// The session whose last piece of work it did.
+        /// The session of the worker's last piece of work.
         var session: Int?
     }
 
     private let width: Int
-    /// The longest idle first.
+    /// Longest idle first.
     private var idle: [Idle] = []
     private var busy = 0
 
-    /// - Parameter width: The most workers.
+    /// - Parameter width: The maximum number of workers.
     init(width: Int) { self.width = width }
 
     var count: Int { idle.count + busy }
 
-    /// Adds a worker that has nothing to do.
+    /// Adds an idle worker.
     mutating func add(_ worker: Worker) { idle.append(Idle(worker: worker)) }
 
-    /// Takes the worker for a piece of work: its session's; one that belongs to no session; as the last of all the one whose session has
-    /// paused longest.
+    /// Takes a worker for a piece of work. It prefers the session's own worker, then one without a session, then the one whose session has
+    /// paused the longest.
     ///
-    /// - Returns: Nil for a new one, which counts from now on.
+    /// - Returns: The worker, or nil if the caller must start a new one, which is already counted.
     mutating func take(for session: Int? = nil) -> Worker? {
         busy += 1
         let own = session.flatMap { session in idle.firstIndex { $0.session == session } }
         if let index = own ?? idle.lastIndex(where: { $0.session == nil }) { return idle.remove(at: index).worker }
-        // With this one.
+        // The count already includes the new worker.
         guard count > width, !idle.isEmpty else { return nil }
         return idle.removeFirst().worker
     }
 
-    /// Gives a worker back whose work is done.
+    /// Returns a worker that has finished its work.
     mutating func release(_ worker: Worker, session: Int? = nil) {
         busy -= 1
         idle.append(Idle(worker: worker, session: session))
     }
 
-    /// Counts a worker less that was taken, and has ended.
+    /// Removes a worker that was taken, and has ended.
     mutating func lose() { busy -= 1 }
 
-    /// Ends a session: takes its worker, which is to be released without one.
+    /// Ends a session. The caller releases the worker without a session.
     ///
-    /// - Returns: Nil if other work has taken the worker.
+    /// - Returns: The session's worker, or nil if other work has taken it.
     mutating func leave(_ session: Int) -> Worker? {
         guard let index = idle.firstIndex(where: { $0.session == session }) else { return nil }
         busy += 1

@@ -1,18 +1,17 @@
 import CLinux
 
-/// Memory that can be handed to another process, as a worker gets it: from the program that it works for. For a worker process, which has
-/// one thread.
+/// Memory that can be handed to another process. A worker requests it from its program. For worker processes, which are single-threaded.
 package enum WorkerMemory {
     /// The connection of this worker.
     nonisolated(unsafe) private static var socket: MessageSocket?
-    /// The program's numbers of the files, by this process's descriptors.
+    /// The program's file numbers, by this process's descriptors.
     nonisolated(unsafe) private static var numbers: [Int32: Int64] = [:]
 
     static func begin(on socket: MessageSocket) { self.socket = socket }
 
-    /// A file of so many bytes in memory, initially 0.
+    /// Allocates an in-memory file of the given size, filled with 0.
     ///
-    /// - Returns: The descriptor; -1 if there is no more memory.
+    /// - Returns: The descriptor, or -1 if there is no more memory.
     package static func allocate(_ byteCount: Int) -> Int32 {
         guard let socket else { return clinux_memory_file(byteCount) }
         guard socket.send(WorkerMessage(purpose: .memory, Numbers.bytes(of: Int64(byteCount)))),
@@ -25,13 +24,13 @@ package enum WorkerMemory {
         return descriptor
     }
 
-    /// Gives a file back. To be called before its descriptor is closed.
+    /// Releases a file. It must be called before the descriptor is closed.
     package static func free(_ descriptor: Int32) {
         guard let socket, let number = numbers.removeValue(forKey: descriptor) else { return }
         _ = socket.send(WorkerMessage(purpose: .freed, Numbers.bytes(of: number)))
     }
 
-    /// Notes files that are sent: they are the program's from then on.
+    /// Records files that are sent. The program owns them from then on.
     static func handOver(_ descriptors: [OpenDescriptor]) {
         guard socket != nil else { return }
         for descriptor in descriptors { numbers[descriptor.number] = nil }

@@ -4,17 +4,17 @@ package struct WorkerMessage: Sendable {
     enum Purpose: UInt8 {
         /// A piece of work, or an answer to it.
         case work
-        /// A worker needs a file in memory of a size; the program's answer is its number and its descriptor.
+        /// A worker requests an in-memory file of a size. The program answers with its number and descriptor.
         case memory
-        /// A worker gives a file back, by its number.
+        /// A worker releases a file by its number.
         case freed
     }
 
     var purpose = Purpose.work
     package var bytes: [UInt8]
-    /// At most three: files and memory that the message is about.
+    /// At most three: the files and memory that the message refers to.
     package var descriptors: [OpenDescriptor]
-    /// The file in memory that a long message came in.
+    /// The in-memory file that contained a long message.
     var carrier: OpenDescriptor?
 
     package init(_ bytes: [UInt8] = [], descriptors: [OpenDescriptor] = []) {

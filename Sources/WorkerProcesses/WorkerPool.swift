@@ -1,20 +1,20 @@
 import ConcurrencyPrimitives
 import Glibc
 
-/// Worker processes of a program, each of which does one piece of work at a time. One that crashes, or has to be stopped, is replaced
-/// at once, and so is their helper.
+/// The worker processes of a program, each of which does one piece of work at a time. A worker that crashes or has to be stopped is
+/// replaced at once, and so is the helper.
 ///
-/// Program and workers agree between themselves what the work is: messages of bytes and descriptors.
+/// The program and its workers define the content of the work: messages of bytes and descriptors.
 package final class WorkerPool: Sendable {
     /// Counts since the pool was opened.
     package struct Statistics: Sendable {
-        /// Workers that ended in the middle of their work.
+        /// Workers that ended during their work.
         package var crashes = 0
-        /// Workers that were stopped: at a limit, or because nobody wanted the result any more.
+        /// Workers that were stopped at a limit, or because their result was no longer needed.
         package var stops = 0
-        /// Workers that took the place of another, for whatever reason.
+        /// Workers that replaced another one, for any reason.
         package var replacements = 0
-        /// Helpers that took the place of another.
+        /// Helpers that replaced another one.
         package var helperReplacements = 0
 
         package init() {}
@@ -24,17 +24,17 @@ package final class WorkerPool: Sendable {
     package struct Bounds: Sendable {
         /// Seconds of CPU time.
         let seconds: Double
-        /// Seconds in which the worker gets no further, however busy the machine is.
+        /// Seconds of waiting after which the worker is stopped, even on a busy machine.
         let wait: Double
-        /// Bytes of an answer, without what its descriptors lead to.
+        /// The largest answer in bytes, without the content of its descriptors.
         let answer: Int
 
-        /// The bounds that are left of a request's.
+        /// The remaining part of a request's limits.
         ///
         /// - Parameters:
-        ///   - limit: Seconds of CPU time for all pieces of work of the request together. One second more is for work that does not look at
-        ///     the time.
-        ///   - earlier: The pieces of work before.
+        ///   - limit: Seconds of CPU time for all pieces of work of the request together. One more second is allowed for work that does not
+        ///     check the time.
+        ///   - earlier: The time used by the earlier pieces of work.
         package init(limit: Double, after earlier: WorkerUse, answer: Int) {
             seconds = max(0, limit - earlier.seconds) + 1
             wait = max(0, limit * 4 + 60 - earlier.waited)
@@ -55,14 +55,14 @@ package final class WorkerPool: Sendable {
     private let helper = Locked<WorkerHelper?>(nil)
     /// The start of a helper. Only threads that need a helper wait for it.
     private let starting = SharedWork<Result<WorkerHelper, WorkerFailure>>()
-    /// A place for each worker.
+    /// One slot for each worker.
     private let places: CountingSemaphore
 
     /// Starts the helper and a first worker.
     ///
     /// - Parameters:
     ///   - program: The path of the helper's executable.
-    ///   - width: The most workers.
+    ///   - width: The maximum number of workers.
     /// - Throws: `unavailable`.
     package init(program: String, width: Int, limits: WorkerLimits) throws(WorkerFailure) {
         self.program = program
@@ -75,9 +75,9 @@ package final class WorkerPool: Sendable {
 
     package var statistics: Statistics { state.withLock { $0.statistics } }
 
-    /// Begins a session, for work in several pieces.
+    /// Begins a session of several pieces of work.
     ///
-    /// - Parameter farewell: Tells a worker that the session is over; it does not answer.
+    /// - Parameter farewell: The message that tells a worker that the session is over. It is not answered.
     package func session(endingWith farewell: WorkerMessage) -> WorkerSession {
         let number = state.withLock { state in
             state.sessions += 1
@@ -86,24 +86,26 @@ package final class WorkerPool: Sendable {
         return WorkerSession(number: number, pool: self, farewell: farewell)
     }
 
-    /// Frees the worker that a session has left.
+    /// Releases the worker of a session that has ended.
     func end(_ session: Int, _ farewell: WorkerMessage) {
-        // Without a place all others are at work: this one has been taken, too, or forgets with the work that takes it.
+        // If there is no free slot, all workers are busy. This one was then taken for other work too, or drops the session's state when it
+        // is taken.
         guard places.tryWait() else { return }
         defer { places.signal() }
         guard let worker = state.withLock({ $0.workers.leave(session) }) else { return }
-        // A worker waits for its next message; one that does not gets none.
+        // A worker waits for its next message. If it does not, it gets none.
         if let parcel = try? MessageSocket.Parcel(farewell) { _ = worker.socket.send(parcel, waits: false) }
         state.withLock { $0.workers.release(worker) }
     }
 
-    /// Has a piece of work done. Blocks the thread.
+    /// Does a piece of work in a worker. Blocks the thread.
     ///
     /// - Parameters:
-    ///   - session: The session that the work belongs to: its worker does it, if it has not been taken for other work.
-    ///   - use: What the work has taken is added to it, also when it fails.
-    ///   - isCancelled: Asked every few milliseconds.
-    ///   - receive: Takes an answer; true if it is the last one. Nil: it makes no sense, as only a broken worker's can.
+    ///   - session: The session of the work. Its worker is used unless other work has taken it.
+    ///   - use: The time that the work takes is added to it, even if the work fails.
+    ///   - isCancelled: Called every few milliseconds.
+    ///   - receive: Handles an answer, and returns true if it is the last one. It returns nil if the answer is invalid, which only a broken
+    ///     worker sends.
     package func run(
         _ message: WorkerMessage, in session: WorkerSession? = nil, within bounds: Bounds, adding use: inout WorkerUse,
         isCancelled: () -> Bool, receive: (WorkerMessage) -> Bool?
@@ -119,7 +121,7 @@ package final class WorkerPool: Sendable {
             replace(after: error)
             throw error
         }
-        // A session keeps what it needs. Its worker is looked at when other work takes it.
+        // A session keeps its memory. Its worker is checked when other work takes it.
         if session == nil {
             worker.takeBackMemory()
             if worker.keepsTooMuch {
@@ -141,7 +143,7 @@ package final class WorkerPool: Sendable {
         }
         var watch = StandstillWatch(usedBefore, at: start)
         guard worker.socket.send(try MessageSocket.Parcel(message), waits: false) else {
-            // One that is being killed has no connection any more, one that was taken over may not read: neither has begun.
+            // The worker is being killed, or was taken over and does not read. In either case the work has not begun.
             throw .ended(signal: worker.signalOfEnd() ?? SIGKILL)
         }
         while true {
@@ -158,7 +160,7 @@ package final class WorkerPool: Sendable {
                 } else if isUnderstood == false {
                     throw .ended(signal: nil)
                 }
-                // The worker waited while its answer was used.
+                // Restart the watch: the worker was idle while its answer was handled.
                 watch = StandstillWatch(worker.seconds, at: .now)
             }
             if isCancelled() { throw .cancelled }
@@ -186,9 +188,9 @@ package final class WorkerPool: Sendable {
         }
     }
 
-    /// Counts the end of a worker, and puts another in its place.
+    /// Counts the end of a worker, and starts another one.
     ///
-    /// - Parameter failure: Nil for a worker that was ended for what it keeps.
+    /// - Parameter failure: The failure, or nil if the worker was ended because it kept too much memory.
     private func replace(after failure: WorkerFailure?) {
         state.withLock { state in
             switch failure {
@@ -198,7 +200,7 @@ package final class WorkerPool: Sendable {
             }
             state.statistics.replacements += 1
         }
-        // Without one now, the next piece of work tries again.
+        // If the start fails, the next piece of work tries again.
         let worker = try? fork()
         state.withLock { state in
             if let worker { state.workers.release(worker) } else { state.workers.lose() }
@@ -207,7 +209,7 @@ package final class WorkerPool: Sendable {
 
     private func fork() throws(WorkerFailure) -> WorkerProcess {
         var failed: WorkerHelper?
-        // Somebody may kill what has just been started.
+        // The process may be killed right after its start.
         for _ in 0..<3 {
             guard let helper = try? helper(after: failed) else { continue }
             if let worker = try? fork(helper) { return worker }
@@ -222,7 +224,7 @@ package final class WorkerPool: Sendable {
         return worker
     }
 
-    /// The helper, started if there is none, or only the one that has failed.
+    /// Returns the helper. It is started if there is none, or only the failed one.
     private func helper(after failed: WorkerHelper?) throws(WorkerFailure) -> WorkerHelper {
         while true {
             if let helper = helper.withLock({ $0 }), helper !== failed { return helper }

@@ -2,7 +2,7 @@ import CLinux
 import ConcurrencyPrimitives
 import Glibc
 
-/// A worker process, as its program sees it.
+/// A worker process, from the program's side.
 final class WorkerProcess: Sendable {
     private let number: pid_t
     private let process: OpenDescriptor
@@ -12,10 +12,10 @@ final class WorkerProcess: Sendable {
 
     private struct Life {
         var isEnded = false
-        /// Pieces of work that were begun.
+        /// The number of pieces of work begun.
         var requests = 0
         var granted: GrantedMemory
-        /// The worker's figures of memory, and the bytes that it had when it began.
+        /// A descriptor for the worker's memory figures, and its initial memory in bytes.
         var figures: (descriptor: OpenDescriptor, idle: Int64)?
     }
 
@@ -44,9 +44,9 @@ final class WorkerProcess: Sendable {
         life.withLock { $0.figures = (figures, idle) }
     }
 
-    /// Answers what a worker says about its memory.
+    /// Answers a worker's request for memory.
     ///
-    /// - Returns: Nil for something else; false if it makes no sense, as only a broken worker's can.
+    /// - Returns: nil if the message is not about memory; false if it is invalid, which only a broken worker sends.
     func answer(_ message: WorkerMessage) -> Bool? {
         guard message.purpose != .work else { return nil }
         var numbers = Numbers(message.bytes[...])
@@ -57,22 +57,22 @@ final class WorkerProcess: Sendable {
         return socket.send(parcel, waits: false)
     }
 
-    /// Takes over the files that came with an answer; false if this process has not made one of them.
+    /// Takes ownership of the files that arrived with an answer. Returns false if this process did not create one of them.
     func adopt(_ answer: WorkerMessage) -> Bool {
         let files = answer.descriptors + (answer.carrier.map { [$0] } ?? [])
         return life.withLock { life in files.allSatisfy { life.granted.adopt($0) } }
     }
 
-    /// Takes back all memory of a worker that has nothing to keep.
+    /// Releases all memory of a worker that has no state to keep.
     func takeBackMemory() { life.withLock { $0.granted.freeAll() } }
 
-    /// True if the worker has far more memory than it began with.
+    /// True if the worker has far more memory than initially.
     var keepsTooMuch: Bool {
         guard let (figures, idle) = life.withLock({ $0.figures }) else { return true }
         return clinux_resident_bytes(figures.number) > WorkerLimits.mostKept(by: idle)
     }
 
-    /// True if a worker that was asked nothing says something else than that it needs some memory no more.
+    /// True if an idle worker has sent anything else than a release of memory.
     private var speaksUnasked: Bool {
         while socket.isReadable(within: 0) {
             guard let message = try? socket.receive(), message.purpose == .freed, answer(message) == true else {
@@ -82,30 +82,30 @@ final class WorkerProcess: Sendable {
         return false
     }
 
-    /// Notes a piece of work.
+    /// Counts a piece of work.
     func begin() { life.withLock { $0.requests += 1 } }
 
-    /// Seconds of CPU time so far.
+    /// The CPU time used so far, in seconds.
     var seconds: Double { clinux_cpu_seconds_of(number) }
 
-    /// True once the process is gone.
+    /// True once the process has ended.
     var isGone: Bool { clinux_wait_readable(process.number, 0) != 0 }
 
-    /// True if it has done enough, has lost its helper, or says what it was not asked: another is to take its place.
+    /// True if the worker must be replaced: it has reached a limit, lost its helper, or sent an unexpected message.
     func isWornOut(_ limits: WorkerLimits) -> Bool {
         life.withLock { $0.requests } >= limits.requests || !helper.isAlive || seconds > Double(limits.seconds) / 2
             || isGone || speaksUnasked
     }
 
-    /// The end of a process that has closed its connection: the signal, nil if it ended by itself, or had to be killed.
+    /// The signal that ended a process which has closed its connection, or nil if it ended without one or had to be killed.
     func signalOfEnd() -> Int32? {
         let endsByItself = clinux_wait_readable(process.number, 1_000) != 0
         let signal = end()
-        // Nobody knows the signal without the helper, which was killed: probably the worker was, too.
+        // Without the helper, which was killed, the signal is unknown. The worker was probably killed too.
         return endsByItself ? signal ?? (helper.isAlive ? nil : SIGKILL) : nil
     }
 
-    /// Kills the process, and leaves nothing of it.
+    /// Kills the process, and reaps it.
     @discardableResult
     func end() -> Int32? {
         let wasEnded = life.withLock { life in

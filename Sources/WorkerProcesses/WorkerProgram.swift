@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// The program of a worker: confines itself, then answers one message after another until its connection ends.
+/// The program of a worker: enters its sandbox, then answers messages until its connection ends.
 enum WorkerProgram {
     static func run(
         on socket: MessageSocket, memory: UInt64, seconds: UInt64,
@@ -13,7 +13,7 @@ enum WorkerProgram {
             clinux_exit(1)
         }
         WorkerMemory.begin(on: socket)
-        // Ready. The program looks at the memory that this process has, which is not left to what a file may make of it.
+        // Ready. The program itself checks this process's memory, because a malicious file may control what this process reports.
         guard socket.send(WorkerMessage(descriptors: [figures])) else { clinux_exit(0) }
         while let message = try? socket.receive() {
             handle(message) { socket.send($0) }

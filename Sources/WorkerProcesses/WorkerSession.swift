@@ -1,8 +1,7 @@
-/// Pieces of work that follow one another with pauses between them, and of which each goes on where the last one ended.
+/// Consecutive pieces of work with pauses between them. Each resumes where the last one ended.
 ///
-/// The worker of one piece gets the next one, too, and may keep what it needs for it. It is not held: while the session pauses and no
-/// other worker is left, other work takes it, and the next piece begins without what was kept. The session ends with the last
-/// reference to it.
+/// The same worker does all pieces, and may keep state between them. The session does not reserve the worker: if no other worker is free
+/// during a pause, other work takes it, and the next piece begins without the state. The session ends with its last reference.
 package final class WorkerSession: Sendable {
     /// Unique among the sessions of a pool.
     package let number: Int

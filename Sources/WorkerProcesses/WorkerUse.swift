@@ -1,4 +1,4 @@
-/// The part of a request's time that its work in workers has taken.
+/// The time that a request's work in workers has taken.
 package struct WorkerUse: Sendable, Hashable {
     /// Seconds of CPU time.
     package var seconds = 0.0
