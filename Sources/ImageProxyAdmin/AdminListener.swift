@@ -35,7 +35,7 @@ package struct AdminListener: Sendable {
         }
     }
 
-    /// Stops listening; running responses have a moment to finish.
+    /// Stops listening. Running responses get a short time to finish.
     package func stop() async {
         channel.close(promise: nil)
         try? await channel.closeFuture.get()

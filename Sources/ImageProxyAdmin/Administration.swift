@@ -13,11 +13,11 @@ package struct Administration: Sendable {
         package var hosts: [String] = []
         /// The caching rules.
         package var rules = CacheRules()
-        /// The present origins.
+        /// The current origins.
         package var origins: @Sendable () -> OriginSet
         /// The program's version.
         package var version: String
-        /// The present token for purging; nil: purging is disabled.
+        /// The current token for purging, or nil if purging is disabled.
         package var token: @Sendable () -> String? = { nil }
 
         package init(version: String, origins: @escaping @Sendable () -> OriginSet) {
@@ -28,13 +28,13 @@ package struct Administration: Sendable {
 
     let registry = MetricsRegistry()
     let history = TrafficHistory()
-    /// To be told of each request.
+    /// Records each request.
     package let ranking = RequestRanking()
     package let readiness = Readiness()
 
     package init() {}
 
-    /// The factory of the server's metrics: they are kept here, and in the application's own backend if there is one.
+    /// The factory of the server's metrics. Metrics are kept here, and in the application's own backend if there is one.
     package var metricsFactory: any MetricsFactory {
         let others = MetricsSystem.factory
         return others is NOOPMetricsHandler ? registry : MultiplexMetricsHandler(factories: [registry, others])

@@ -24,8 +24,8 @@ public import Synchronization
 /// let image = cache.value(for: key)
 /// ```
 public final class MemoryCache<Key: MemoryCacheKey, Value: Sendable>: Sendable {
-    /// The shards; their number is a power of two, and the highest bits of a key's hash select one. Each has a lock and
-    /// an order of its own; uses are numbered across all of them, so that a purge finds the oldest entry of all.
+    /// The shards. Their number is a power of two, and the highest bits of a key's hash select one. Each shard has its own lock and order;
+    /// uses are numbered across all shards, so that a purge finds the oldest entry.
     @inlinable
     static var shardCount: Int { 16 }
 

@@ -2,8 +2,8 @@ import Dispatch
 import Glibc
 import ImageCache
 
-/// The entry point of the process, which may be that of a helper. Not asynchronous: the runtime would start its threads before the
-/// first statement.
+/// The entry point of the process, which may be a helper. It is not asynchronous, because the runtime would otherwise start its threads
+/// before the first statement.
 @main
 enum Program {
     static func main() {

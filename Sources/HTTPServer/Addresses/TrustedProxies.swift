@@ -29,8 +29,8 @@ package struct TrustedProxies: Sendable, Hashable {
         case (false, true): return client(in: standard, behind: peer)
         case (true, false): return client(in: common, behind: peer)
         case (false, false):
-            // A proxy writes one of the two and forwards the other unchanged. It is unknown which one: a client that
-            // sends the other one to impersonate somebody is counted as the proxy.
+            // A proxy writes one of the two fields and forwards the other unchanged, and it is unknown which one. A client that forges the
+            // other field is therefore counted as the proxy.
             let clients = [standard, common].map { client(in: $0, behind: peer) }
             return clients[0] == clients[1] ? clients[0] : peer
         }

@@ -1,11 +1,14 @@
 import NIOCore
 
-/// Registers each connection when it is accepted, on the listening socket's event loop: when that is closed, all are known.
+/// Registers each connection when it is accepted, on the listening socket's event loop. When the socket is closed, all connections are
+/// therefore known.
 ///
-/// A connection too many is closed at once, by its own event loop, which may be busy: meanwhile it has a descriptor. So no further ones are
-/// accepted while `mostClosing` or more are being closed; they wait in the kernel's queue. Otherwise a crowd of clients could take all
-/// descriptors, and the requests of connections that are served would fail. Where there may be no room for more, each is served or refused before
-/// further ones are accepted: those of one client, which will be refused, are not in the way of others'.
+/// A connection above the limit is closed at once, but on its own event loop, which may be busy. Until then it occupies a descriptor.
+/// Otherwise many clients could take all descriptors, and the requests of served connections would fail. Therefore no further connections
+/// are accepted while `mostClosing` or more are being closed; they wait in the kernel's queue.
+///
+/// Near the limit, each connection is served or refused before further ones are accepted. Connections of one client that will be refused
+/// therefore do not block those of others.
 final class ConnectionAcceptor: ChannelDuplexHandler {
     typealias InboundIn = any Channel
     typealias InboundOut = any Channel

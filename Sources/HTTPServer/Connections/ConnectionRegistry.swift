@@ -36,8 +36,8 @@ package final class ConnectionRegistry: Sendable {
         case closing
     }
 
-    /// The number of connections at once that get an error instead of being served: few, because the limit may be that of
-    /// descriptors, and one client can open many.
+    /// The number of concurrent connections that get an error response instead of being served. It is small, because the limit may be that
+    /// of descriptors, and one client can open many.
     private let mostRefused: Int
 
     private let state: Locked<State>
@@ -66,8 +66,8 @@ package final class ConnectionRegistry: Sendable {
         return isTaken
     }
 
-    /// Returns false if there may be room, or calls `action` as soon as that can be told: a connection that will be refused may have taken the
-    /// place of one that would be served.
+    /// Returns false if there may be room. Otherwise returns true, and calls `action` once a pending connection is served or refused: a
+    /// connection that will be refused may occupy the slot of one that would be served.
     func waitsForDecisions(then action: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
             guard state.channels.count >= state.limiter.limits.total, !state.undecided.isEmpty else { return false }

@@ -16,7 +16,7 @@ final class PreparedResponses {
     private var responses: [Int: [PreparedResponse]] = [:]
     private var count = 0
     private var memory = 0
-    /// Of the last head that was looked at.
+    /// The outline of the last head that was examined.
     private var outline: HeadOutline
 
     init(limits: RequestLimits, idName: String?) { outline = HeadOutline(limits: limits, idName: idName) }

@@ -17,7 +17,7 @@ enum ResponseFraming: Equatable {
 enum ResponseHead {
     /// The fields that the connection adds to those of a response.
     struct Additions {
-        /// This proxy's member of Via; nil for a response of its own.
+        /// This proxy's entry in Via, or nil for a response that this server generated.
         var via: String?
         /// Name and value of the field with the request's id, in place of a field of that name.
         var id: (name: HTTPField.Name, value: String)?

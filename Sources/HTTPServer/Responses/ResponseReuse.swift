@@ -3,7 +3,7 @@
 ///
 /// Requests with credentials or cache directives always reach the handler, and so does what it has no terms for.
 package struct ResponseReuse: Sendable {
-    /// Names of request fields, in lower case, whose values the response depends on beside conditions and ranges.
+    /// The names, in lower case, of request fields that select the response, in addition to preconditions and ranges.
     let selectingNames: [[UInt8]]
     /// The time until the handler would send another head (`Age` and lifetimes are whole seconds), or would have to look
     /// anything up.

@@ -11,10 +11,10 @@ struct CacheMetrics: Sendable {
     var images: ImageStatistics
     var hotResponses: MemoryCacheStatistics
     var running: Int
-    /// nil without a shared store: then there is not a line about one.
+    /// nil without a shared store; its metrics are then omitted.
     var remote: RemoteMetrics?
 
-    /// Reads them.
+    /// Reads the current values.
     init(_ cache: DownloadCache) async throws(ImageCacheError) {
         store = try await cache.statistics()
         evictions = await cache.evictions

@@ -21,14 +21,14 @@ struct PrometheusText {
         line(name, [], Self.number(value))
     }
 
-    /// Adds a metric with a value for each value of a dimension; without values, nothing.
+    /// Adds a metric with a value for each value of a dimension. Without values, it adds nothing.
     mutating func add(_ name: String, _ kind: Kind, by dimension: String, _ values: [(String, Int64)], help: String) {
         guard !values.isEmpty else { return }
         begin(name, kind, help: help)
         for (value, count) in values { line(name, [(dimension, value)], String(count)) }
     }
 
-    /// Adds histograms with their dimensions, those that are empty left out.
+    /// Adds histograms with their dimensions, except for empty ones.
     mutating func add(_ name: String, _ histograms: [([(String, String)], DurationHistogram)], help: String) {
         let histograms = histograms.filter { $0.1.count > 0 }
         guard !histograms.isEmpty else { return }
@@ -36,8 +36,7 @@ struct PrometheusText {
         for (dimensions, histogram) in histograms { lines(name, dimensions, histogram) }
     }
 
-    /// Adds all metrics of a registry, ordered by names and dimensions. A combination of dimensions that has not occurred is left
-    /// out.
+    /// Adds all metrics of a registry, ordered by name and dimensions. A combination of dimensions that has not occurred is omitted.
     mutating func add(_ registry: MetricsRegistry) {
         let families = Dictionary(grouping: registry.all) { Self.sanitized($0.key.label) }
         for (name, members) in families.sorted(by: { $0.key < $1.key }) {
@@ -92,7 +91,7 @@ struct PrometheusText {
         return "\(value)"
     }
 
-    /// Letters, digits and underscores, without a leading digit.
+    /// Replaces all characters except letters, digits and underscores, and a leading digit.
     static func sanitized(_ name: String) -> String {
         let letters = name.unicodeScalars.map { scalar -> Character in
             let isPlain = scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
@@ -116,7 +115,7 @@ struct PrometheusText {
 }
 
 extension MetricsRegistry.Cell {
-    /// True before anything was counted.
+    /// True if nothing has been counted yet.
     fileprivate var isZero: Bool {
         switch self {
         case .counter(let counter): counter.value == 0

@@ -1,6 +1,6 @@
 import ImageCache
 
-/// The metrics of the store that is shared with other machines, for `/metrics`.
+/// The metrics of the shared store, for `/metrics`.
 struct RemoteMetrics: Sendable {
     let remote: RemoteStatistics
 

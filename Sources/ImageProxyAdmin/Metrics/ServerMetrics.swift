@@ -15,15 +15,15 @@ import Units
 /// * `imgcache_requests_abandoned_total`: clients that left before their response began
 /// * `imgcache_connections`, `imgcache_requests_running`, `imgcache_requests_waiting`: present values
 package struct ServerMetrics: Sendable {
-    /// One row for each outcome, in the order of its cases.
+    /// One row for each outcome, in the order of the cases.
     private let requests: [[Counter]]
     private let durations: [Timer]
     private let bytes: Counter
     private let abandoned: Counter
-    /// By code, each since its first response.
+    /// The counters by error code, each created with its first response.
     private let errors = Locked<[String: Counter]>([:])
     private let factory: any MetricsFactory
-    /// One for each reason, in the order of its cases.
+    /// One counter for each reason, in the order of the cases.
     private let refused: [Counter]
     private let connections: Gauge
     private let running: Gauge
@@ -60,7 +60,7 @@ package struct ServerMetrics: Sendable {
         refused[index].increment()
     }
 
-    /// Records the present numbers.
+    /// Records the current numbers.
     package func record(connections count: Int, requests: (running: Int, waiting: Int)) {
         connections.record(count)
         running.record(requests.running)
@@ -94,7 +94,7 @@ package struct ServerMetrics: Sendable {
 }
 
 extension CacheOutcome {
-    /// Its index in `allCases`.
+    /// The index of the case in `allCases`.
     fileprivate var index: Int {
         switch self {
         case .hit: 0

@@ -3,8 +3,8 @@ package import HTTPServer
 
 /// The most requested and the slowest targets of the last five to ten minutes.
 ///
-/// Counting follows Misra and Gries: with room for `k` targets, a count is too low by at most a `k`-th of all requests, so that a
-/// target which takes a larger part of them is always there.
+/// The counts use the algorithm of Misra and Gries. With room for `k` targets, a count is too low by at most a `k`-th of all requests. A
+/// target with a larger share is therefore always included.
 package final class RequestRanking: Sendable {
     /// A request that has ended.
     package struct Sample: Sendable {
@@ -22,7 +22,7 @@ package final class RequestRanking: Sendable {
             self.duration = duration
         }
 
-        /// Nil for a request that is no one's to rank: malformed, or without a response.
+        /// Returns nil for a request that cannot be ranked: malformed, or without a response.
         package init?(_ record: RequestRecord) {
             guard !record.isMalformed, record.status > 0 else { return nil }
             self.init(
@@ -41,13 +41,13 @@ package final class RequestRanking: Sendable {
     static let mostTargets = 1000
     /// The number of slowest requests that are kept.
     static let mostSlowest = 20
-    /// A longer target is cut, in bytes of UTF-8.
+    /// The longest target in bytes of UTF-8. Longer ones are truncated.
     static let longestTarget = 512
     static let windowLength = Duration.seconds(300)
 
     private struct Window {
         var counts: [String: Count] = [:]
-        /// The slowest first.
+        /// Slowest first.
         var slowest: [Sample] = []
 
         mutating func note(_ sample: Sample) {
@@ -86,7 +86,7 @@ package final class RequestRanking: Sendable {
     private let state = Locked(State())
     private let now: @Sendable () -> Duration
 
-    /// - Parameter now: The time since any point, which never goes back.
+    /// - Parameter now: A monotonic time.
     package init(now: @escaping @Sendable () -> Duration) { self.now = now }
 
     package convenience init() {
@@ -107,7 +107,7 @@ package final class RequestRanking: Sendable {
         }
     }
 
-    /// The targets with the most requests, these first.
+    /// The targets with the most requests, in descending order.
     func mostRequested(_ limit: Int) -> [(target: String, count: Count)] {
         let time = now()
         let counts = state.withLock { state in
@@ -122,7 +122,7 @@ package final class RequestRanking: Sendable {
         return sorted.prefix(limit).map { (target: $0.key, count: $0.value) }
     }
 
-    /// The requests that took the longest, these first.
+    /// The requests that took the longest, in descending order.
     func slowest(_ limit: Int) -> [Sample] {
         let time = now()
         let samples = state.withLock { state in

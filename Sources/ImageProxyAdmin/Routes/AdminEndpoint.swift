@@ -36,7 +36,7 @@ struct AdminEndpoint: RequestHandler {
     }
 
     private func answer(_ request: AdminRequest) async throws -> Response {
-        // Only a client with the token can send PURGE, under whatever host name: pages of other sites cannot.
+        // PURGE requires the token, so the host name does not matter: pages of other sites cannot send it.
         if request.method.rawValue == "PURGE" { return try await routes.purge(request) }
         // The connection has checked that there is at most one Host, and a valid one.
         guard let host = request.incoming.head.authority.flatMap({ HostField($0.utf8) }), host.host != .name("") else {
@@ -67,7 +67,7 @@ extension HTTPField.Name {
     fileprivate static let crossOriginOpenerPolicy = other("Cross-Origin-Opener-Policy")
     fileprivate static let referrerPolicy = other("Referrer-Policy")
 
-    /// A name known to be valid; otherwise the only consequence is an unnecessary field.
+    /// Makes a name from a constant that is known to be valid. If it were not, the only consequence would be an unnecessary field.
     private static func other(_ name: String) -> HTTPField.Name { HTTPField.Name(name) ?? .xContentTypeOptions }
 }
 

@@ -13,7 +13,7 @@ struct AdminGuard: Sendable {
 
     /// - Parameters:
     ///   - names: Host names that the listener accepts in addition to addresses and `localhost`.
-    ///   - token: Returns the present token; nil: purging is disabled.
+    ///   - token: Returns the current token, or nil if purging is disabled.
     init(names: [String], token: @escaping @Sendable () -> String?) {
         self.names = Set(names.map { $0.lowercased() })
         self.token = token

@@ -14,7 +14,7 @@ struct AdminRoutes: Sendable {
     let ranking: RequestRanking
     let readiness: Readiness
     let admission: AdminGuard
-    /// The present origins.
+    /// The current origins.
     let origins: @Sendable () -> OriginSet
     /// The program's version, for the page.
     let version: String
@@ -139,7 +139,7 @@ struct AdminRoutes: Sendable {
             remote: cache.remoteStatistics.map(SummaryResponse.Remote.init))
     }
 
-    /// `PURGE /path`, as in other caches: one URL of the origin that the host and the path belong to, or an absolute one.
+    /// `PURGE /path`, as in other caches: one URL of the origin that serves the host and the path, or an absolute URL.
     func purge(_ request: AdminRequest) async throws -> Response {
         try authorize(request)
         let head = request.incoming.head

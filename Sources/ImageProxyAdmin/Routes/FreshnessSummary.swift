@@ -8,12 +8,12 @@ struct FreshnessSummary: Sendable, Equatable, Encodable {
         case fresh, stale
         /// It must be validated before each use.
         case confirm
-        /// Its record is damaged: it counts as a miss.
+        /// The record is damaged, so the entry counts as a miss.
         case unknown
     }
 
     var state: State
-    /// In few words: "Fresh for 3 h 12 min".
+    /// A short text: "Fresh for 3 h 12 min".
     var summary: String
     /// Complete sentences: the reason, and the handling of the next request.
     var reason: String

@@ -19,7 +19,7 @@ struct PurgeCommand: Decodable {
     /// The entries to remove.
     enum Scope: Equatable {
         case target(RemovalTarget)
-        /// Everything below the URL of the origin of a name.
+        /// All entries below the URL of the named origin.
         case origin(String)
     }
 
@@ -34,7 +34,7 @@ struct PurgeCommand: Decodable {
         guard named.count == 1, let scope = named.first else { throw .notOne }
         switch scope {
         case .target(.url(let url)), .target(.prefix(let url)):
-            // An empty beginning would be everything, which must be said.
+            // An empty prefix would match everything, which requires `all`.
             guard URLText.hasWebScheme(url) else { throw .notURL(url) }
         case .target(.host(let host)):
             // A port would match nothing.
@@ -48,9 +48,9 @@ struct PurgeCommand: Decodable {
 
 /// The response to a purge.
 struct PurgeResponse: Encodable {
-    /// Entries.
+    /// The number of removed entries.
     var purged: Int
-    /// The bytes that they took on disk.
+    /// The disk space of the removed entries, in bytes.
     var bytes: Int64
 }
 

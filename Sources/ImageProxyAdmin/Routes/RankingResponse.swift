@@ -5,7 +5,7 @@ import Units
 struct RankingResponse: Encodable {
     struct Requested: Encodable {
         var target: String
-        /// Too low by at most a thousandth of all requests.
+        /// The count, which may be too low by at most a thousandth of all requests.
         var requests: Int
         var sentBytes: Int64
     }

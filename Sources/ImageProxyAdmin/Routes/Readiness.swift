@@ -17,6 +17,6 @@ package final class Readiness: Sendable {
     /// The data listener accepts connections.
     package func start() { current.withLock { if $0 == .starting { $0 = .ready } } }
 
-    /// The server is shutting down: running requests finish, new ones are not wanted.
+    /// The server is shutting down: running requests finish, and new ones should be sent elsewhere.
     package func stop() { current.withLock { $0 = .stopping } }
 }

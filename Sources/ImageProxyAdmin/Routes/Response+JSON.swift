@@ -3,7 +3,7 @@ import HTTPServer
 import HTTPTypes
 
 extension Response {
-    /// A value as JSON.
+    /// Encodes a value as JSON.
     static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok) -> Response {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

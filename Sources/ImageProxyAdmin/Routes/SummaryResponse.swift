@@ -36,8 +36,8 @@ struct SummaryResponse: Encodable {
     }
 
     struct Origin: Encodable {
-        /// `url` is without credentials; `state` is `closed` while the origin is asked, `open` while it is left alone, `half-open` while one
-        /// request tries.
+        /// `url` contains no credentials. `state` is `closed` while requests are sent, `open` while clients are refused, and `half-open`
+        /// while a probe is running.
         var name, url, state: String
         var failures, refused: Int
 
@@ -88,7 +88,7 @@ struct SummaryResponse: Encodable {
         }
     }
 
-    /// The store that is shared with other machines.
+    /// The shared store.
     struct Remote: Encodable {
         var isAvailable: Bool
         var hits, misses, imageHits, imageMisses, errors, damaged, uploads, dropped, waiting: Int

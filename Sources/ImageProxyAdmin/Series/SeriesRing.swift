@@ -17,8 +17,8 @@ struct SeriesRing<Value: Sendable>: Sendable {
 
     /// Records the value of all steps since the last call, up to `time`.
     ///
-    /// Steps missed by the sampler get the same value, which is a rate averaged over them. After a clock step,
-    /// backwards or far ahead, the series starts anew.
+    /// Steps missed by the sampler get the same value, which is a rate averaged over them. If the clock is set back or far ahead, the
+    /// series restarts.
     mutating func note(_ value: Value, until time: Int) {
         let newEnd = time / step * step
         guard let end else {

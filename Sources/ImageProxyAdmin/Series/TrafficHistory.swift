@@ -18,7 +18,7 @@ final class TrafficHistory: Sendable {
         var minutes = SeriesRing<TrafficPoint>(step: Step.minute.rawValue, capacity: Step.minute.capacity)
         /// The latest totals, and the time at which they were read.
         var last: Reading?
-        /// The reading at the start of the present minute.
+        /// The reading at the start of the current minute.
         var minuteBegan: Reading?
         /// One reading a second, the oldest first, for averages over the last minute.
         var minute: [Reading] = []

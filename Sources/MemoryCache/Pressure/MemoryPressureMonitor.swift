@@ -5,16 +5,15 @@ import Synchronization
 
 /// A monitor that informs memory caches of memory pressure, before the kernel kills the process.
 ///
-/// It listens to the kernel on a thread of its own, which is idle between events:
+/// It listens to the kernel on its own thread, which is idle between events:
 ///
-/// - **Stalls**: the pressure stall information (PSI, Linux 4.20) of the process's own cgroup (`memory.pressure`), or
-///   where it has none, the machine's (`/proc/pressure/memory`). Triggers fire when tasks have waited for memory.
-/// - **Limits** of the process's cgroup and of those above it: version 2 (`memory.max`, `memory.high`, `memory.events`)
-///   and version 1 (thresholds of usage and `memory.pressure_level` by eventfd). Page cache does not count as used: the
-///   kernel reclaims it. A limit may be reached within milliseconds, so the monitor is also informed of growth
-///   (``grew(by:)``; a ``MemoryCache`` does that) and checks the usage, on the growing thread, before the space found
-///   by the last check can be used up.
-/// - **Available memory** (`MemAvailable` in `/proc/meminfo`), if neither of the above is available, which is logged.
+/// - **Stalls**: the pressure stall information (PSI, Linux 4.20) of the process's own cgroup (`memory.pressure`), otherwise the machine's
+///   (`/proc/pressure/memory`). Triggers fire when tasks have waited for memory.
+/// - **Limits** of the process's cgroup and its ancestors: version 2 (`memory.max`, `memory.high`, `memory.events`) and version 1
+///   (thresholds of usage and `memory.pressure_level` by eventfd). Page cache does not count as used, because the kernel reclaims it. A
+///   limit may be reached within milliseconds, so the monitor is also informed of growth (``grew(by:)``; a ``MemoryCache`` does that). It
+///   then checks the usage on the growing thread, before the free memory found by the last check can be used up.
+/// - **Available memory** (`MemAvailable` in `/proc/meminfo`), if neither of the above is available. This is logged.
 /// - **Calls**: ``report(_:)``.
 ///
 /// ```swift

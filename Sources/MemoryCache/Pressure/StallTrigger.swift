@@ -31,7 +31,7 @@ enum StallTrigger {
         let (kind, stall) =
             level == .warning ? ("some", configuration.warningStall) : ("full", configuration.criticalStall)
         let microseconds = min(max(stall, .microseconds(1)), window).nanoseconds / 1000
-        // With a terminating zero byte: the kernel overwrites the last byte.
+        // Include a terminating zero byte, because the kernel overwrites the last byte.
         let text = "\(kind) \(microseconds) \(window.nanoseconds / 1000)"
         let written = text.withCString { write(descriptor, $0, strlen($0) + 1) }
         guard written > 0 else {

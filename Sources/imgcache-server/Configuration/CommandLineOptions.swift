@@ -67,7 +67,7 @@ struct CommandLineOptions {
             options[setting.name] = value
             return
         }
-        // A list may be given in several options.
+        // A list may be split over several options.
         switch setting.shape {
         case .list: options[setting.name] = "\(former),\(value)"
         case .table: options[setting.name] = "\(former);\(value)"

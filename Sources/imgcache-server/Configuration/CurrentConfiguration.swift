@@ -1,6 +1,6 @@
 import ConcurrencyPrimitives
 
-/// The present configuration. SIGHUP changes it between requests.
+/// The current configuration. SIGHUP changes it between requests.
 final class CurrentConfiguration: Sendable {
     typealias Observer = @Sendable (ServerConfiguration) throws(SettingError) -> Void
 
@@ -20,7 +20,7 @@ final class CurrentConfiguration: Sendable {
         state.withLock { $0.observers.append(observer) }
     }
 
-    /// Applies the settings that can be changed while the server runs: all of them, or after an error none.
+    /// Applies the settings that can be changed at run time: all of them, or none if there is an error.
     /// - Returns: The changed settings that take effect only after a restart.
     func reload(_ new: ServerConfiguration) throws(SettingError) -> [String] {
         let (former, observers) = state.withLock { ($0.value, $0.observers) }

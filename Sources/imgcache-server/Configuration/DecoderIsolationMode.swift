@@ -1,9 +1,9 @@
-/// Where the service decodes images.
+/// The process in which the service decodes images.
 enum DecoderIsolationMode: String, Sendable, CaseIterable {
-    /// In worker processes; while there are none, images fail.
+    /// Worker processes. If none is available, images fail.
     case on
-    /// In worker processes; while there are none, in the service's own process.
+    /// Worker processes. If none is available, the service's own process.
     case optional
-    /// In the service's own process.
+    /// The service's own process.
     case off
 }

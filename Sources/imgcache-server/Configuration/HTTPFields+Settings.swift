@@ -1,7 +1,7 @@
 import HTTPTypes
 
 extension HTTPFields {
-    /// The fields of a setting, whose names have been checked, in their order by name.
+    /// The fields of a setting, ordered by name. The names have already been checked.
     init(setting values: [String: String]) {
         self.init()
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {

@@ -1,7 +1,7 @@
 import Digests
 
 extension ServerConfiguration {
-    /// The token required for purging, from the settings or from the file that they name; nil if purging is disabled.
+    /// The token required for purging, from the settings or from the file that they name, or nil if purging is disabled.
     func purgeToken() throws(SettingError) -> String? {
         guard let path = adminTokenFile else {
             guard let token = adminToken else { return nil }

@@ -3,20 +3,20 @@ import ImageProxy
 
 /// The settings of the options in images' URLs.
 struct ImageOptionSettings: Sendable {
-    /// The allowed values; empty: any, or with widths the documented ones.
+    /// The allowed values. If empty, any value is allowed, or the documented ones if widths are listed.
     var widths: [Int] = []
     var heights: [Int] = []
     var devicePixelRatios: [Double] = []
     var qualities: [Int] = []
     var blurs: [Int] = []
-    /// Options by the names of presets.
+    /// The options of presets, by name.
     var presets: [String: String] = [:]
     var needsPreset = false
-    /// The options of every URL that does not give them; nil: none.
+    /// The default options of URLs, or nil for none.
     var defaults: String?
-    /// By the names of marks.
+    /// The watermarks by name.
     var watermarks: [String: WatermarkSetting] = [:]
-    /// True if clients' hints choose what URLs leave open.
+    /// True if client hints choose what URLs leave open.
     var usesClientHints = false
 
     var restrictions: ImageRestrictions {
@@ -43,12 +43,12 @@ struct ImageOptionSettings: Sendable {
     }
 }
 
-/// A member of the setting `watermarks`, with the image that its file has when it is read.
+/// A member of the setting `watermarks`, with the image in its file at the time of reading.
 struct WatermarkSetting: Sendable {
     let path: String
     let mark: ImageWatermark
 
-    /// - Throws: An error for a file that is no image of at most 16 megapixels.
+    /// - Throws: An error if the file is not an image of at most 16 megapixels.
     init(_ path: String) throws(ImageCodecError) {
         self.path = path
         var decoder = ImageDecoder()

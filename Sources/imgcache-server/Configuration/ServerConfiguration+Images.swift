@@ -4,7 +4,7 @@ import ImageProxy
 import URLSigning
 
 extension ServerConfiguration {
-    /// The rules by which images are made.
+    /// The rules for rendering images.
     /// - Throws: An error if a key file cannot be used.
     func imageRules(_ location: OriginLocation) throws(SettingError) -> ImageRules {
         var rules = ImageRules(origin: location.base)
@@ -31,7 +31,7 @@ extension ServerConfiguration {
         return rules
     }
 
-    /// The keys of all files, in their order.
+    /// The keys of all files, in order.
     private func signingKeys() throws(SettingError) -> SigningKeys? {
         guard !signingKeyFiles.isEmpty else { return nil }
         var keys: [SigningKey] = []
@@ -46,7 +46,7 @@ extension ServerConfiguration {
         }
     }
 
-    /// The options for fetching originals: a client waits for the image, so failures are retried soon or not at all.
+    /// The options for fetching originals. A client waits for the image, so failures are retried soon or not at all.
     private var imageTransfer: TransferOptions {
         var transfer = originTransfer
         transfer.userAgent = nil
@@ -55,7 +55,7 @@ extension ServerConfiguration {
         transfer.retry.maxUnreachableRetries = 2
         transfer.retry.baseDelay = .milliseconds(250)
         transfer.retry.retryAfterLimit = .seconds(2)
-        // A slow trickle of bytes counts as progress, so the total is limited, too.
+        // Slowly arriving bytes count as progress, so the total time is also limited.
         transfer.maxTime = originTimeout * 10
         transfer.retry.maxTotalTime = originTimeout * 10
         return transfer

@@ -38,7 +38,7 @@ extension ServerConfiguration {
             waiting: ShareLimiter.Limits(total: queueLength, perClient: queueLengthPerClient), retryAfter: retryAfter)
     }
 
-    /// A quarter for one client, but at least one request's maximum.
+    /// A quarter for one client, but at least the maximum of one request.
     private var contentLimits: ShareLimiter.Limits {
         let total = Int(clamping: maxRequestBodies)
         let share = maxRequestBodiesPerClient ?? max(maxRequestBodies / 4, maxRequestBody)
@@ -54,9 +54,9 @@ extension ServerConfiguration {
         options.trustedProxies = trusted
         options.idField = idField
         options.transfer = originTransfer
-        // A field in place of a client's makes no variant of the response.
+        // A field that replaces the client's must not create variants of the response.
         options.droppedFields = Set((droppedFields + setFields.keys).map { $0.lowercased() })
-        // A signature of the client's would be in place of the service's.
+        // A client's signature would conflict with the service's.
         if location.isBucket { options.droppedFields.formUnion(["authorization", "cookie"]) }
         return options
     }
@@ -75,13 +75,13 @@ extension ServerConfiguration {
         transfer.connectTimeout = originConnectTimeout
         transfer.stallTimeout = originTimeout
         transfer.maxFileSize = maxResponseSize
-        // A client waits: retries soon, or not at all.
+        // A client waits, so retry soon or not at all.
         transfer.retry.maxRetries = originRetries
         transfer.retry.maxUnreachableRetries = originRetries
         transfer.retry.baseDelay = .milliseconds(200)
         transfer.retry.maxDelay = .seconds(2)
         transfer.retry.retryAfterLimit = .zero
-        // The client's own field is forwarded; without one, none is added.
+        // The client's own field is forwarded. Without one, none is added.
         transfer.userAgent = ""
         return transfer
     }
@@ -97,16 +97,16 @@ extension ServerConfiguration {
         cache.store.discardsNewer = discardsNewer
         cache.maxVariants = maxVariants
         cache.maxDecodesPerClient = decodesPerClient
-        // Each origin has a limit of its own; requests limit all of them.
+        // Each origin has its own limit of connections, and the limit of requests covers all of them.
         let connections = maxOriginConnections
         cache.maxTransfers = max(maxRequests, connections)
         cache.maxTransfersPerHost = originConnections
         cache.maxIdleConnections = connections
-        // One URL that fails must not leave the others fewer connections.
+        // One failing URL must not reduce the connections of others.
         cache.adaptsToHosts = false
         cache.maxTransfersPerClient = originConnectionsPerClient ?? max(1, connections / 4)
         do {
-            // A quarter for small files, at most what a cache keeps of them anyway.
+            // A quarter for small files, at most the capacity for hot responses.
             let files = min(cache.hotResponses.capacity, Int(clamping: memoryCapacity / 4))
             cache.hotResponses = try MemoryCacheLimits(capacity: files)
             cache.memory = try MemoryCacheLimits(capacity: Int(clamping: memoryCapacity) - files)
@@ -117,10 +117,10 @@ extension ServerConfiguration {
         return cache
     }
 
-    /// The connections of all origins together.
+    /// The total number of connections of all origins.
     var maxOriginConnections: Int { allOrigins.reduce(0) { $0 + $1.configuration.originConnections } }
 
-    /// The rules of the directory, which hold for every process on it, and those of the settings.
+    /// The key rules of the directory, which apply to every process that uses it, and those of the settings.
     private func keyRules() throws(SettingError) -> KeyRules {
         var keys: KeyRules
         do throws(ImageCacheError) { keys = try KeyRules(directory: cacheDirectory) } catch {

@@ -2,8 +2,8 @@ import ImageCache
 import Logging
 
 extension ServerConfiguration {
-    /// The store that is shared with other machines; nil without one, or, with a warning, without credentials for it: the service
-    /// is of use without the store.
+    /// The shared store, or nil if there is none. It is also nil, with a warning, if there are no credentials for it, because the service
+    /// is useful without the store.
     func remoteStore(_ logger: Logger) -> RemoteStoreConfiguration? {
         guard let remote else { return nil }
         var store: RemoteStoreConfiguration

@@ -2,7 +2,7 @@ import HTTPServer
 import ImageCache
 
 extension ServerConfiguration {
-    /// The settings as a configuration file, without secrets. Reading it gives the same settings, but for those.
+    /// The settings as a configuration file without secrets. Reading the file gives the same settings, except for the secrets.
     var printed: String {
         var members: [String] = []
         for (_, settings) in Setting.all {
@@ -44,7 +44,7 @@ extension ServerConfiguration {
 }
 
 extension NamedOrigin {
-    /// A member of the object of origins.
+    /// The member for this origin in the object `origins`.
     fileprivate var printed: String {
         var members = [
             "\"match\": " + ServerConfiguration.list(patterns.map(\.text)),

@@ -8,14 +8,15 @@ import Logging
 /// in the environment and in the configuration file.
 struct ServerConfiguration: Sendable {
     // The origins and the listeners.
-    /// The URL of the origin that has no pattern; empty: none.
+    /// The URL of the origin without a pattern; if empty, there is none.
     var origin = ""
     /// The origins of the configuration file.
     var origins: [NamedOrigin] = []
     var listen = ListenAddress(host: "127.0.0.1", port: 8080)
-    /// Host names of the service in addition to those of the origins' patterns: `host` or `host:port`, a leading `*.` for all subdomains.
+    /// Host names of the service in addition to those in the origins' patterns: `host` or `host:port`, with a leading `*.` for all
+    /// subdomains.
     var publicHosts: [String] = []
-    /// nil: no admin listener.
+    /// nil disables the admin listener.
     var admin: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8081)
 
     /// Host names that the admin listener accepts in addition to its own, `localhost` and addresses.
@@ -23,55 +24,55 @@ struct ServerConfiguration: Sendable {
 
     // The cache.
     var cacheDirectory = DownloadCache.defaultDirectory
-    /// The capacity in bytes; nil: the store's own default.
+    /// The capacity in bytes, or nil for the store's default.
     var capacity: Int64?
     var discardsNewer = false
     var memoryCapacity: Int64 = 100 << 20
-    /// The number of variants (`Vary`) of one URL.
+    /// The maximum number of variants (`Vary`) of one URL.
     var maxVariants = 64
 
     // The origin.
     var originConnections = 64
-    /// The limit for one client; nil: a quarter.
+    /// The limit for one client, or nil for a quarter.
     var originConnectionsPerClient: Int?
     var originConnectTimeout: Duration = .seconds(10)
     var originTimeout: Duration = .seconds(30)
-    /// The number of attempts without progress after the first.
+    /// The number of further attempts without progress after the first one.
     var originRetries = 2
-    /// The size of an origin's response in bytes; nil: unlimited.
+    /// The greatest size of an origin's response in bytes, or nil for no limit.
     var maxResponseSize: Int64?
     var viaName = "imgcache"
     var requestIDHeader = "X-Request-Id"
     var tellsClient = false
-    /// Fields of requests to the origin, in place of clients'.
+    /// Fields of requests to the origin, which replace clients' fields.
     var setFields: [String: String] = [:]
-    /// Names of clients' fields that are not forwarded.
+    /// Names of client fields that are not forwarded.
     var droppedFields: [String] = []
-    /// Fields of responses to clients, in place of the origin's and the service's.
+    /// Fields of responses to clients, which replace those of the origin and the service.
     var setResponseFields: [String: String] = [:]
-    /// Names of fields that responses to clients do not have.
+    /// Names of fields that are removed from responses to clients.
     var droppedResponseFields: [String] = []
-    /// Failures after which the clients concerned are refused; 0: never.
+    /// The number of failures after which the affected clients are refused, or 0 for never.
     var breakerFailures = 10
-    /// The time for which it is left alone at first.
+    /// The initial time for which an origin's circuit stays open.
     var breakerPause: Duration = .seconds(1)
-    /// The store of an origin that is a bucket; nil: as AWS's tools find it.
+    /// The endpoint of an origin that is a bucket, or nil to find it as AWS's tools do.
     var s3Endpoint: String?
     var s3Region: String?
     var s3Profile: String?
     var s3CredentialsFile: String?
-    /// Names of fields in which clients make assertions about their requests, and which are forwarded nevertheless.
+    /// Names of fields with client assertions that are forwarded nevertheless.
     var passedFields: [String] = []
     var tellsTiming = false
-    /// Query parameters that are part of a signature, in addition to the known ones.
+    /// Query parameters that are part of a signature, in addition to the built-in list.
     var signatureParameters: [String] = []
-    /// Query parameters that are left out of the key, `*` for any text.
+    /// Query parameters that are removed from the key; `*` matches any text.
     var ignoredParameters: [String] = []
-    /// Hosts whose signed URLs have the key of the URL without its signature.
+    /// Hosts whose signed URLs share the key of the unsigned URL.
     var signedHosts: [String] = []
 
     // Other machines.
-    /// The store that is shared with them, as `s3://bucket/prefix`.
+    /// The store shared with other machines, as `s3://bucket/prefix`.
     var remote: String?
     var remotePrivate = false
     var remoteConnectTimeout: Duration = .milliseconds(200)
@@ -83,11 +84,11 @@ struct ServerConfiguration: Sendable {
     var remoteQueueBytes: Int64 = 64 << 20
 
     // Images.
-    /// Other hosts of originals: `host` or `host:port`, a leading `*.` for all subdomains.
+    /// Other hosts of originals: `host` or `host:port`, with a leading `*.` for all subdomains.
     var allowedHosts: [String] = []
-    /// The options of images' URLs.
+    /// The options in image URLs.
     var imageOptions = ImageOptionSettings()
-    /// Files with the keys for signed image URLs; none: signatures are not required.
+    /// Files with the keys for signed image URLs. If empty, signatures are not required.
     var signingKeyFiles: [String] = []
     var maxImageBytes: Int64 = 64 << 20
     var maxPixels = 100_000_000
@@ -98,11 +99,11 @@ struct ServerConfiguration: Sendable {
     var decoderIsolation = DecoderIsolationMode.on
     var damagedImages = DamagedImages.serve
     var svg = SVGHandling.refuse
-    /// `FILE` or `STATUS:FILE`: images in place of errors.
+    /// `FILE` or `STATUS:FILE`: images that are sent for errors.
     var fallbackImages: [FallbackSetting] = []
-    /// The time for which a failing original is not asked for again.
+    /// The time for which a failing original is not requested again.
     var negativeLifetime: Duration = .seconds(10)
-    /// The limit for one client while others wait; nil: a quarter.
+    /// The limit for one client while others wait, or nil for a quarter.
     var decodesPerClient: Int?
 
     // Limits.
@@ -111,7 +112,7 @@ struct ServerConfiguration: Sendable {
     var maxHeaderFields = 100
     var maxRequestBody: Int64 = 16 << 20
     var maxRequestBodies: Int64 = 256 << 20
-    /// The shares of one client; nil: a quarter.
+    /// The limits for one client, or nil for a quarter.
     var maxRequestBodiesPerClient: Int64?
     var maxConnections = 8192
     var maxConnectionsPerClient: Int?
@@ -137,7 +138,7 @@ struct ServerConfiguration: Sendable {
     var threads = System.cores
     var accessLog = AccessLog.Destination.standardOutput
     var logLevel = Logger.Level.info
-    /// The token required for purging; nil: purging is disabled.
+    /// The token required for purging, or nil if purging is disabled.
     var adminToken: String?
     /// A file with the token.
     var adminTokenFile: String?

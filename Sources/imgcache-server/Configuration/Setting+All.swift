@@ -228,7 +228,7 @@ extension Setting {
             }, text: { $0[keyPath: place].description }, copy: { $1[keyPath: place] = $0[keyPath: place] })
     }
 
-    /// Returns the problem with a file that must be readable, nil if there is none.
+    /// Returns the problem with a file that must be readable, or nil if there is none.
     static func fileProblem(_ path: String) -> String? {
         access(path, R_OK) == 0 ? nil : "cannot be read: " + String(cString: strerror(errno))
     }

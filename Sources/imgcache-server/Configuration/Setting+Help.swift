@@ -45,7 +45,7 @@ extension Setting {
 }
 
 extension Setting {
-    /// A value for display, valid or not; nil if it must not be displayed.
+    /// A value for display, valid or not, or nil if it is secret.
     func shown(_ text: String) -> String? {
         if isSecret { return nil }
         return name == "origin" ? Self.maskedUserinfo(text) : text

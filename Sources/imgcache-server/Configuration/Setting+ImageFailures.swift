@@ -2,7 +2,7 @@ import Digests
 import ImageProxy
 
 extension Setting {
-    /// The settings of what is sent when an image cannot be made.
+    /// The settings for responses to images that cannot be rendered.
     static let imageFailures: [Setting] = [
         Setting(
             name: "fallback-image", placeholder: "FILE,…",
@@ -37,7 +37,7 @@ extension Setting {
     ]
 }
 
-/// A member of the setting `fallback-image`, with the image that its file has when it is read.
+/// A member of the setting `fallback-image`, with the image in its file at the time of reading.
 struct FallbackSetting: Sendable {
     struct Failure: Error {
         let problem: String
@@ -47,7 +47,7 @@ struct FallbackSetting: Sendable {
     static let mostBytes = 4 << 20
 
     let text: String
-    /// nil: all without a file of their own.
+    /// The status, or nil for all statuses without their own file.
     let status: Int?
     let file: FallbackImages.File
 
@@ -82,7 +82,7 @@ struct FallbackSetting: Sendable {
 }
 
 extension ServerConfiguration {
-    /// The images in place of errors.
+    /// The images that are sent for errors.
     var fallbacks: FallbackImages {
         var images = FallbackImages()
         for setting in fallbackImages {

@@ -2,7 +2,7 @@ import ImageCache
 import ImageProxy
 
 extension Setting {
-    /// The settings of the options in images' URLs.
+    /// The settings of the options in image URLs.
     static let imageOptions: [Setting] = [
         numbers("widths", \.imageOptions.widths, 1...65_535, "The allowed widths in pixels (default: any)."),
         numbers(
@@ -83,9 +83,9 @@ extension Setting {
         let text: String
     }
 
-    /// Texts by their names.
+    /// A table of texts by name.
     ///
-    /// - Parameter problem: Returns the problem with a name and its value, nil if there is none.
+    /// - Parameter problem: Returns the problem with a name and its value, or nil if there is none.
     static func table(
         _ name: String, _ placeholder: String, _ place: Place<[String: String]>, _ help: String,
         problem: @escaping @Sendable (_ name: String, _ value: String) -> String?
@@ -97,9 +97,9 @@ extension Setting {
         }
     }
 
-    /// Values by their names.
+    /// A table of values by name.
     ///
-    /// - Parameter value: The value of a name and a text.
+    /// - Parameter value: Makes the value from a name and a text.
     static func table<Value: Sendable>(
         _ name: String, _ placeholder: String, _ place: Place<[String: Value]>, _ help: String,
         value: @escaping @Sendable (_ name: String, _ text: String) -> Result<Value, TableProblem>,

@@ -1,7 +1,7 @@
 import ImageCache
 
 extension Setting {
-    /// The settings of the store that several machines share.
+    /// The settings of the shared store.
     static let remote: [Setting] = [
         text(
             "remote", "s3://BUCKET/PREFIX", \.remote,
@@ -35,7 +35,7 @@ extension Setting {
             "The size of all waiting uploads; the oldest are dropped."),
     ]
 
-    /// Returns the problem with the place of a store, nil if there is none.
+    /// Returns the problem with a store's location, or nil if there is none.
     private static func locationProblem(_ text: String) -> String? {
         do throws(RemoteConfigurationError) {
             _ = try S3Location(text)

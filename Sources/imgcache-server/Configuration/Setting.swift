@@ -9,7 +9,7 @@ struct Setting: Sendable {
     /// The form of the value in a configuration file.
     enum Shape: Sendable {
         case text, number, flag, list
-        /// Values by names: `name: value; name: value`, or an object.
+        /// A table of values by name: `name: value; name: value`, or an object.
         case table
     }
 
@@ -20,13 +20,13 @@ struct Setting: Sendable {
     var shape = Shape.text
     /// True if the value must not be displayed.
     var isSecret = false
-    /// True if SIGHUP applies a new value; the others need a restart.
+    /// True if SIGHUP applies a new value. Other settings need a restart.
     var isReloadable = false
-    /// True if an origin of the configuration file may have a value of its own.
+    /// True if an origin of the configuration file may override the value.
     var isPerOrigin = false
     /// Parses and applies a value; returns the problem with it, if any.
     let read: @Sendable (String, inout ServerConfiguration) -> String?
-    /// The value as text, nil if there is none.
+    /// The value as text, or nil if there is none.
     let text: @Sendable (ServerConfiguration) -> String?
     /// Copies the value from another configuration.
     let copy: @Sendable (_ source: ServerConfiguration, _ target: inout ServerConfiguration) -> Void
@@ -130,7 +130,7 @@ extension Setting {
         return .value(value(bytes))
     }
 
-    /// - Parameter mayBeZero: True if 0 is a value, which turns something off.
+    /// - Parameter mayBeZero: True if 0 is valid, and disables a feature.
     static func time(
         _ name: String, _ place: Place<Duration>, mayBeZero: Bool = false, _ help: String
     ) -> Setting {
@@ -170,7 +170,7 @@ extension Setting {
             text: { $0 ? "on" : "off" })
     }
 
-    /// - Parameter problem: Returns the problem with a value, nil if there is none.
+    /// - Parameter problem: Returns the problem with a value, or nil if there is none.
     static func text(
         _ name: String, _ placeholder: String, _ place: Place<String>, _ help: String,
         problem: @escaping @Sendable (String) -> String? = { $0.isEmpty ? "is empty" : nil }
@@ -189,7 +189,7 @@ extension Setting {
             text: { $0 })
     }
 
-    /// - Parameter problem: Returns the problem with a member of the list, nil if there is none.
+    /// - Parameter problem: Returns the problem with a member of the list, or nil if there is none.
     static func list(
         _ name: String, _ placeholder: String, _ place: Place<[String]>, _ help: String,
         problem: @escaping @Sendable (String) -> String? = { _ in nil }

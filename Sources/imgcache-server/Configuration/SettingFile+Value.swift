@@ -28,10 +28,10 @@ extension SettingFile {
             }
         }
 
-        /// The members of an object; nil for anything else.
+        /// The members of an object, or nil for any other value.
         var members: [String: Value]? { if case .object(let members) = self { members } else { nil } }
 
-        /// A text, or those of a list.
+        /// The text, or the texts of a list.
         var texts: [String] {
             switch self {
             case .text(let text): [text]
@@ -64,7 +64,7 @@ extension SettingFile {
                     else { throw mistake(name, "must have a text without a semicolon") }
                     table[name] = text
                 }
-                // An empty table is a value, too.
+                // An empty table is also a value.
                 return SettingText.text(of: table) ?? ""
             }
         }

@@ -1,18 +1,18 @@
 import FoundationEssentials
 
-/// The keys of a configuration file, each with its line. JSONDecoder silently keeps one of several equal ones, and tells no lines.
+/// The keys of a configuration file with their lines. JSONDecoder silently keeps one of several equal keys, and reports no lines.
 struct SettingFileKeys {
-    /// The keys of the objects around a value, from the outside.
+    /// The keys of the enclosing objects, outermost first.
     typealias Path = [String]
 
     /// The line of each key's first occurrence, counted from 1.
     private(set) var lines: [Path: Int] = [:]
-    /// The first key that occurs more than once in the file's object, or in that of an origin.
+    /// The first duplicate key in the file's object or in an origin's object.
     private(set) var repeated: Path?
 
     /// - Parameter json: one valid JSON object (RFC 8259).
     init(_ json: some Sequence<UInt8>) {
-        // Of each open object its last key; of arrays nil.
+        // The last key of each open object; nil for an array.
         var open: [String?] = []
         var isKey = false
         var text: [UInt8]?

@@ -6,9 +6,9 @@ import ImageProxy
 struct SettingSources {
     private struct Source {
         var provider: any ConfigProvider
-        /// The description of a setting's place in it.
+        /// Describes the location of a setting in this source.
         var place: @Sendable (Setting) -> String
-        /// The name of a setting in that place.
+        /// The name of a setting in this source.
         var name: @Sendable (Setting) -> String
     }
 
@@ -59,7 +59,7 @@ struct SettingSources {
         return configuration
     }
 
-    /// The setting `origin` is for all requests that no pattern is for.
+    /// Checks the setting `origin`, which gets all requests that match no pattern.
     private func checkDefault(_ configuration: ServerConfiguration) throws(SettingError) {
         guard !configuration.origin.isEmpty else { return }
         for origin in origins {

@@ -3,7 +3,7 @@ import Units
 
 /// The text form of settings' values.
 enum SettingText {
-    /// Parses `4096`, `64k`, `500MB`, `2GiB`; a space is an error in a file.
+    /// Parses `4096`, `64k`, `500MB`, `2GiB`. A space is an error.
     static func bytes(_ text: String) -> Int64? { text.contains(" ") ? nil : ByteSize(text: text)?.bytes }
 
     /// Parses `30` (seconds), `250ms`, `30s`, `5m`, `1h`.
@@ -27,7 +27,7 @@ enum SettingText {
     /// The members of a comma-separated list.
     static func list(_ text: String) -> [String] { ListedTokens(text).map(String.init) }
 
-    /// The members of `name: value; name: value`; a value is nil where there is no colon.
+    /// The members of `name: value; name: value`. The value is nil if there is no colon.
     static func table(_ text: String) -> [(name: String, value: String?)] {
         text.split(separator: ";").compactMap { member in
             let parts = member.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(trimmed)
@@ -36,7 +36,7 @@ enum SettingText {
         }
     }
 
-    /// Values by names in the form that ``table(_:)`` parses, nil if there are none.
+    /// A table in the form that ``table(_:)`` parses, or nil if it is empty.
     static func text(of table: [String: String]) -> String? {
         table.isEmpty
             ? nil : table.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: "; ")

@@ -2,18 +2,18 @@ import ImageCache
 import Logging
 import ProcessLimits
 
-/// The division of the process's descriptors among what may need many.
+/// Divides the process's descriptors among the parts that may need many.
 ///
-/// Without it, a crowd of clients could leave none for the requests of those who are served, which would fail; libdispatch would even end the
-/// process.
+/// Otherwise many clients could leave no descriptors for the requests that are being served. These requests would fail, and libdispatch
+/// would even terminate the process.
 struct DescriptorShares: Equatable {
-    /// Wishes, and what becomes of them.
+    /// The wanted or granted numbers.
     struct Counts: Equatable {
         /// Connections of clients.
         var connections: Int
-        /// Connections to origins: one request may have several.
+        /// Connections to origins. One request may have several.
         var transfers: Int
-        /// Look-ups in the shared store at once.
+        /// Concurrent look-ups in the shared store.
         var remoteReads = 0
     }
 
@@ -21,13 +21,13 @@ struct DescriptorShares: Equatable {
     let granted: Counts
 
     /// - Parameters:
-    ///   - descriptors: Those that are left.
-    ///   - others: The number of those that have a limit of their own.
+    ///   - descriptors: The number of available descriptors.
+    ///   - others: The number of descriptors of parts with their own limit.
     init(of descriptors: Int, wanted: Counts, maxRequests: Int, others: Int) {
-        // Connections that are refused or being closed, listeners, the index, workers, and what libraries open for a moment.
+        // For connections that are being refused or closed, listeners, the index, workers, and short-lived files of libraries.
         let reserve = 40 + descriptors / 10
         let left = max(0, descriptors - reserve - others)
-        // Up to a half for those.
+        // Up to half of the descriptors for transfers and look-ups.
         let wish = max(1, wanted.transfers + wanted.remoteReads)
         let given = min(wish, left / 2)
         var granted = wanted
@@ -47,11 +47,11 @@ struct DescriptorShares: Equatable {
 }
 
 extension ServerConfiguration {
-    /// The shares of what this process has left.
+    /// The shares of this process's available descriptors.
     func descriptorShares(_ store: RemoteStoreConfiguration?, _ logger: Logger) -> DescriptorShares {
         var wanted = DescriptorShares.Counts(connections: maxConnections, transfers: maxOriginConnections)
         wanted.remoteReads = store?.maxReads ?? 0
-        // Event loops have three each; parts of large bodies are read and uploaded a few at a time.
+        // Event loops have three descriptors each. A few parts of large bodies are read and uploaded at a time.
         let others = 3 * threads + (store.map { $0.maxUploads + RemoteStoreConfiguration.maxPartReads } ?? 0)
         let descriptors = DescriptorLimit.current
         let shares = DescriptorShares(
@@ -69,7 +69,7 @@ extension ServerConfiguration {
 }
 
 extension DownloadCache.Configuration {
-    /// Has no more connections to origins and to the store than the shares say.
+    /// Lowers the limits of connections to origins and to the store to their shares.
     mutating func limit(to shares: DescriptorShares) {
         remote?.maxReads = shares.granted.remoteReads
         let most = shares.granted.transfers

@@ -10,18 +10,18 @@ import NIOPosix
 import ServiceLifecycle
 import Transfer
 
-/// The service: a caching proxy for its origins that also derives images from their files.
+/// The service: a caching proxy for its origins that also renders images from their files.
 ///
-/// Runs until a graceful shutdown: it then accepts no connections, lets running requests finish within the grace
-/// period, and closes the cache, which keeps the received bytes of unfinished transfers.
+/// Runs until a graceful shutdown. It then accepts no more connections, lets running requests finish within the grace period, and closes
+/// the cache, which keeps the received bytes of unfinished transfers.
 struct ImageProxyService: Service {
     let configuration: ServerConfiguration
     let systemd: SystemdNotifier
     let logger: Logger
     private let parts: ServerParts
 
-    /// Opens the cache; does not listen yet.
-    /// - Throws: `SettingError` if a file or folder in the settings cannot be used.
+    /// Opens the cache, but does not listen yet.
+    /// - Throws: `SettingError` if a file or folder in the settings is not usable.
     init(
         _ current: CurrentConfiguration, systemd: SystemdNotifier, isolation: DecoderIsolation? = nil, logger: Logger
     ) throws(SettingError) {
@@ -60,7 +60,7 @@ struct ImageProxyService: Service {
         await admin?.stop()
     }
 
-    /// Starts the configured admin listener; nil if there is none.
+    /// Starts the configured admin listener, or returns nil if there is none.
     private func administer() async throws(SettingError) -> AdminListener? {
         guard let address = configuration.admin else { return nil }
         var options = Administration.Options(version: ServerCommand.version) { [origins = parts.origins] in
@@ -110,7 +110,7 @@ struct ImageProxyService: Service {
         logger.notice("stopping", metadata: ["connections": "\(connections.count)"])
         let end = ContinuousClock.now + configuration.gracePeriod
         await parts.listener.drain(within: configuration.gracePeriod)
-        // Uploads of what the last requests brought have the rest of the time, and at least a second.
+        // Uploads of the last responses have the remaining time, and at least a second.
         await self.end(group, uploadingFor: max(.seconds(1), end - .now))
         logger.notice("stopped")
     }
@@ -124,7 +124,7 @@ struct ImageProxyService: Service {
 }
 
 extension ImageProxyService: CustomStringConvertible {
-    /// Contains no settings, some of which are secret: services are named in logs.
+    /// Contains no settings, some of which are secret, because services are named in logs.
     var description: String { "ImageProxyService" }
 }
 
@@ -134,15 +134,15 @@ struct ServerParts: Sendable {
     /// The caching rules.
     let rules: CacheRules
     let administration = Administration()
-    /// The present token for purging.
+    /// The current token for purging.
     let adminToken: Locked<String?>
     let log: AccessLog
     let metrics: ServerMetrics
     let listener: Listener
-    /// The present origins.
+    /// The current origins.
     let origins: Locked<OriginSet>
     let factory: OriginFactory
-    /// Reaches the service that has the keys of the machine's role at AWS, if a bucket is an origin.
+    /// Reaches the AWS metadata service for the machine's role, if an origin is a bucket.
     let metadata = TransferEngine()
 
     init(
@@ -166,7 +166,7 @@ struct ServerParts: Sendable {
         }
         factory = OriginFactory(metadata: metadata, logger: logger)
         let members = try factory.members(of: configuration)
-        // For transfers without a gate, such as those of pins, which may begin as soon as there is a cache.
+        // Used by transfers without a gate, such as those of pins, which may begin as soon as the cache is open.
         let first = members.map(\.images)
         let present = Locked<Locked<OriginSet>?>(nil)
         cacheConfiguration.addressPolicy = .judging { endpoint in

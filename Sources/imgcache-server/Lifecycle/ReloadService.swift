@@ -3,11 +3,11 @@ import ServiceLifecycle
 import UnixSignals
 
 extension ReloadService: CustomStringConvertible {
-    /// Contains no settings, some of which are secret: services are named in logs.
+    /// Contains no settings, some of which are secret, because services are named in logs.
     var description: String { "ReloadService" }
 }
 
-/// Reloads the settings on SIGHUP. An error in them is logged and changes nothing.
+/// Reloads the settings on SIGHUP. An error is logged and changes nothing.
 struct ReloadService: Service {
     let current: CurrentConfiguration
     let read: @Sendable () throws(SettingError) -> ServerConfiguration

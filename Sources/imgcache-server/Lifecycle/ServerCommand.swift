@@ -9,14 +9,14 @@ import UnixSignals
 
 /// The program `imgcache-server`: reads its settings, and serves until shutdown.
 ///
-/// Exit codes: 0 after a shutdown; 1 after a failure, including temporary ones: an address in use, an unusable store; 2
-/// for an invalid setting, which requires a correction; 6 for a store that a newer version made.
+/// Exit codes: 0 after a shutdown; 1 after a failure, which may be temporary, such as an address in use or an unusable store; 2 for an
+/// invalid setting, which must be corrected; 6 for a store that a newer version made.
 enum ServerCommand {
     static let version = "0.1.0"
 
-    /// - Parameter isolation: The way in which decoders are isolated, unless the settings say that they are not. Nil: there is none.
+    /// - Parameter isolation: The isolation of decoders, unless the settings disable it. nil if there is none.
     static func run(_ arguments: [String], isolation: DecoderIsolation? = nil) async -> Int32 {
-        // Ignored until it is handled: a reload must not end a server that is starting.
+        // SIGHUP is ignored until it is handled, because a reload must not end a server that is starting.
         signal(SIGHUP, SIG_IGN)
         do throws(SettingError) {
             let line = try CommandLineOptions(arguments)

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Notifies systemd of the service's state (sd_notify(3)): a datagram to the socket named in the environment. Does
-/// nothing without one.
+/// Notifies systemd of the service's state (sd_notify(3)), with a datagram to the socket named in the environment. Does nothing if there is
+/// none.
 struct SystemdNotifier: Sendable {
     enum State: Sendable {
         case ready, reloading, stopping

@@ -8,11 +8,10 @@ import HTTPTypes
 import ImageProxyAdmin
 import NIOPosix
 
-/// The access log: one JSON object a line for each request, written by a separate thread, so that a slow reader or a
-/// full disk does not delay requests. If it falls too far behind, lines are dropped, and their number is logged
-/// afterwards.
+/// The access log: one JSON object per line and request. A separate thread writes it, so that a slow reader or a full disk does not delay
+/// requests. If the thread falls too far behind, lines are dropped, and their number is logged afterwards.
 ///
-/// A file is reopened for every batch, so that rotation needs no signal.
+/// The file is reopened for every batch, so that rotation needs no signal.
 final class AccessLog: Sendable {
     enum Destination: Sendable, Hashable {
         case off
@@ -78,14 +77,14 @@ final class AccessLog: Sendable {
         if mustStart { thread.submit { [weak self] _ in self?.writeBatches(after: Self.pause) } }
     }
 
-    /// Writes waiting records, and ends.
+    /// Writes the waiting records, and ends the thread.
     func end() async {
         guard let thread else { return }
         try? await thread.runIfActive { [self] in writeBatches(after: 0) }
         try? await thread.shutdownGracefully()
     }
 
-    /// Writes until nothing waits; on the log's thread.
+    /// Writes until no records wait. Runs on the log's thread.
     private func writeBatches(after pause: UInt32) {
         while true {
             usleep(pause)

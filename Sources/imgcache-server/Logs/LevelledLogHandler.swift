@@ -53,6 +53,6 @@ struct LevelledLogHandler: LogHandler {
 
     private static func safe(_ text: String) -> String { MaskedText.masked(text).withoutHiddenCharacters }
 
-    /// The text of an error, safe to show.
+    /// The text of an error with secrets masked.
     private struct MaskedError: Error, CustomStringConvertible { let description: String }
 }

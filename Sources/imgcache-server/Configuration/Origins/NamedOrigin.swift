@@ -1,41 +1,41 @@
 import ImageProxy
 
-/// An origin of the configuration file: its name, its place, the requests that it is for, and settings of its own.
+/// An origin of the configuration file: its name, location, patterns, and its own settings.
 struct NamedOrigin: Sendable {
-    /// A value of a setting that is the origin's own.
+    /// The value of a setting that the origin overrides.
     struct Value: Sendable {
         var setting: Setting
         var text: String
-        /// The file, and the line in it.
+        /// The file and line of the value.
         var source: String
     }
 
     let name: String
     let url: String
-    /// As they stand in the file, and parsed.
+    /// The patterns, as written in the file and parsed.
     let patterns: [(text: String, pattern: OriginPattern)]
-    /// The place of the name in the file.
+    /// The file and line of the name.
     let source: String
-    /// In the order of the help.
+    /// In the order in which the help lists the settings.
     let values: [Value]
 
-    /// The name of the origin that the setting `origin` describes.
+    /// The name of the origin that the setting `origin` defines.
     static let defaultName = "default"
 
     /// The name of a key of the origin in messages.
     static func key(_ name: String, _ key: String) -> String { "\(SettingFile.originsKey).\(name).\(key)" }
 
-    /// The settings of the origin: those of the service, and its own in place of them.
+    /// The origin's settings: those of the service, overridden by its own.
     func configuration(over general: ServerConfiguration) -> ServerConfiguration {
         var configuration = general
         configuration.origins = []
         configuration.origin = url
-        // Each was read without a problem before.
+        // Each value has already been validated.
         for value in values { _ = value.setting.read(value.text, &configuration) }
         return configuration
     }
 
-    /// An error of the origin's configuration, with the place of the setting if the origin has a value of its own.
+    /// An error of the origin's configuration, with the setting's location in the file if the origin overrides the setting.
     func error(_ error: SettingError) -> SettingError {
         var error = error
         error.source = values.first { $0.setting.name == error.setting }?.source ?? source
@@ -49,12 +49,12 @@ struct ConfiguredOrigin {
     var name: String
     var patterns: [OriginPattern]
     var configuration: ServerConfiguration
-    /// nil: the setting `origin`.
+    /// nil for the origin of the setting `origin`.
     var named: NamedOrigin?
 }
 
 extension ServerConfiguration {
-    /// The origins of the file by name, and last the one of the setting `origin`, which is for all other requests.
+    /// The origins of the file by name, then the one of the setting `origin`, which gets all other requests.
     var allOrigins: [ConfiguredOrigin] {
         var all = origins.map { named in
             ConfiguredOrigin(

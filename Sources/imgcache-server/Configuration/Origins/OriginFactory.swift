@@ -7,7 +7,7 @@ import Logging
 import RemoteStore
 import Transfer
 
-/// Makes the origins of one configuration after the other, and remembers their health.
+/// Makes the origins of successive configurations, and keeps their health.
 final class OriginFactory: Sendable {
     private struct Key: Hashable {
         var name: String
@@ -20,7 +20,7 @@ final class OriginFactory: Sendable {
     }
 
     private let healths = Locked<[Key: OriginHealth]>([:])
-    /// Reaches the metadata service that has the keys of the machine's role.
+    /// Reaches the metadata service that provides the credentials of the machine's role.
     private let metadata: any HTTPTransport
     private let logger: Logger
 
@@ -31,7 +31,7 @@ final class OriginFactory: Sendable {
 
     /// The patterns of all origins, each with its rules.
     ///
-    /// - Throws: The first setting that cannot be used; what is in use is then unchanged.
+    /// - Throws: The first invalid setting. The active origins are then unchanged.
     func members(of configuration: ServerConfiguration) throws(SettingError) -> [OriginSet.Member] {
         var located: [(origin: ConfiguredOrigin, location: OriginLocation)] = []
         for origin in configuration.allOrigins {
@@ -51,7 +51,7 @@ final class OriginFactory: Sendable {
         return members
     }
 
-    /// Takes over the limits of health of what is in use now, and forgets the health of what is not.
+    /// Applies the health limits of the origins that are now active, and drops the health of all others.
     func activate(_ configuration: ServerConfiguration) {
         var used: Set<Key> = []
         for origin in configuration.allOrigins {
@@ -97,7 +97,7 @@ final class OriginFactory: Sendable {
         return authorization
     }
 
-    /// The health of an origin, which a reload does not forget as long as name and URL stay.
+    /// The health of an origin. A reload keeps it as long as name and URL are unchanged.
     private func health(of name: String, at location: OriginLocation) -> OriginHealth {
         healths.withLock { healths in
             let key = Key(name: name, location)
@@ -120,7 +120,7 @@ final class OriginFactory: Sendable {
         }
     }
 
-    /// Errors name the origin's own setting, if it has one.
+    /// Makes errors name the origin's own setting, if it overrides the setting.
     private static func explained<Value>(
         _ origin: ConfiguredOrigin, _ read: (ServerConfiguration) throws(SettingError) -> Value
     ) throws(SettingError) -> Value {
@@ -131,7 +131,7 @@ final class OriginFactory: Sendable {
 }
 
 extension ServerConfiguration {
-    /// nil: the origin is always asked.
+    /// nil disables the breaker.
     fileprivate var breakerLimits: OriginBreaker.Limits? {
         guard breakerFailures > 0 else { return nil }
         var limits = OriginBreaker.Limits()

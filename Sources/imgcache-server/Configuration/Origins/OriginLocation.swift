@@ -4,19 +4,19 @@ import ImageCache
 import ImageProxy
 import RemoteStore
 
-/// The place of an origin's files: a URL, or a bucket.
+/// The location of an origin's files: a URL or a bucket.
 struct OriginLocation {
     let base: OriginBase
     /// The host and port that the URL names.
     let endpoint: AddressPolicy.Endpoint?
-    /// nil: an ordinary origin.
+    /// nil for an ordinary origin.
     let bucket: S3Location?
 
     var isBucket: Bool { bucket != nil }
 
     static let bucketScheme = "s3://"
 
-    /// - Throws: An error if a bucket's store cannot be used.
+    /// - Throws: An error if a bucket's store is invalid.
     init(_ configuration: ServerConfiguration) throws(SettingError) {
         let text = configuration.origin
         if text.hasPrefix(Self.bucketScheme) {
@@ -38,7 +38,7 @@ struct OriginLocation {
         endpoint = base.url.flatMap { AddressPolicy.Endpoint(authority: $0.authority, scheme: $0.scheme.rawValue) }
     }
 
-    /// Returns the problem with an origin's URL, nil if there is none.
+    /// Returns the problem with an origin's URL, or nil if there is none.
     static func problem(_ text: String) -> String? {
         if text.hasPrefix(bucketScheme) {
             do throws(RemoteConfigurationError) {
@@ -63,7 +63,7 @@ struct OriginLocation {
 
     private static let unfit = "has a query, a fragment or a character that must be percent-encoded"
 
-    /// Returns the problem with a store's URL, nil if there is none.
+    /// Returns the problem with a store's URL, or nil if there is none.
     static func endpointProblem(_ text: String) -> String? {
         do throws(RemoteConfigurationError) {
             _ = try S3Location(endpoint: text, bucket: "bucket")

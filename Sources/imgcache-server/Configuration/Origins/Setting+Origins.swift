@@ -2,7 +2,7 @@ import HTTPTypes
 import ImageProxy
 
 extension Setting {
-    /// The settings of origins, and of what they are sent.
+    /// The settings of origins and of requests to them.
     static let origins: [Setting] = [
         count(
             "origin-connections", \.originConnections, 1...10_000, "The number of concurrent transfers from the origin."
@@ -92,7 +92,7 @@ extension Setting {
         flag("server-timing", \.tellsTiming, "Add the duration in the cache to responses, in Server-Timing."),
     ]
 
-    /// Fields that describe the connection or the body are the proxy's own.
+    /// Rejects fields that describe the connection or the body, which the proxy sets itself.
     private static func fieldProblem(_ name: String) -> String? {
         guard let name = HTTPField.Name(name) else { return "must be a field name" }
         let own = ["host", "content-length", "transfer-encoding", "connection", "range", "if-range", "accept-encoding"]

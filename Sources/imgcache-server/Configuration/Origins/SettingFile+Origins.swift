@@ -4,7 +4,7 @@ extension SettingFile {
     /// The key of the origins.
     static let originsKey = "origins"
 
-    /// The origins of a file, in the order of their names.
+    /// The origins of a file, ordered by name.
     static func origins(
         in values: [String: Value], _ place: (SettingFileKeys.Path) -> String
     ) throws(SettingError) -> [NamedOrigin] {
@@ -72,7 +72,7 @@ extension SettingFile {
         return NamedOrigin(name: name, url: url, patterns: patterns, source: source, values: values)
     }
 
-    /// Two origins with one pattern would leave open which of them is meant.
+    /// Rejects two origins with the same pattern, which would be ambiguous.
     private static func checkPatterns(
         of origins: [NamedOrigin], _ place: (SettingFileKeys.Path) -> String
     ) throws(SettingError) {
