@@ -160,7 +160,7 @@ CURLcode clibcurl_getinfo_pointer(CURL *easy, CURLINFO info, void **value) {
 
 CURLM *clibcurl_multi_init(void) {
     CURLM *multi = library.curl_multi_init_();
-    // Without descriptors, libcurl makes one all the same.
+    // Without free descriptors, libcurl still creates a handle.
     if (multi && library.curl_multi_wakeup_(multi) != CURLM_OK) {
         library.curl_multi_cleanup_(multi);
         return NULL;

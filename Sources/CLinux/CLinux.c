@@ -31,7 +31,7 @@ int clinux_open_unnamed(const char *directory, mode_t mode) {
 }
 
 int clinux_link_unnamed(int fd, const char *path) {
-    // Before Linux 6.10 this needs CAP_DAC_READ_SEARCH (it fails with ENOENT then); the way over /proc is for everybody.
+    // Before Linux 6.10 this needs CAP_DAC_READ_SEARCH (it fails with ENOENT then); the path in /proc needs no privilege.
     if (linkat(fd, "", AT_FDCWD, path, AT_EMPTY_PATH) == 0) return 0;
     if (errno != ENOENT) return -1;
     char source[64];

@@ -156,7 +156,7 @@ pid_t clinux_spawn_helper(const char *path, char *const arguments[], char *const
     sigfillset(&all);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
-    // A session of its own: what a terminal sends to the program in front is not for the helper.
+    // A separate session, so that signals of a terminal to the foreground program do not reach the helper.
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
     pid_t process;
     int result = posix_spawn(&process, path, &actions, &attributes, arguments, environment);

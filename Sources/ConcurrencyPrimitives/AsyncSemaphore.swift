@@ -10,7 +10,7 @@ package final class AsyncSemaphore: Sendable {
     /// - Parameter count: The number of tasks at a time, at least 1.
     package init(_ count: Int) { state = Locked(State(free: max(1, count))) }
 
-    /// Takes a place if one is free and nobody waits for it.
+    /// Takes a permit if one is free and no caller waits for it.
     package func tryAcquire() -> Bool {
         state.withLock { state in
             guard state.free > 0 else { return false }

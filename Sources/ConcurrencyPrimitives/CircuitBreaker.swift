@@ -1,7 +1,7 @@
-/// Decides if a server is asked: not for a while after it has failed, or was slow, several times in a row.
+/// Decides whether requests are sent to a server. After several consecutive failures or slow responses, they are stopped for a while.
 ///
-/// A value without a clock: the caller gives the time. While it is open nobody asks. After a pause one request is let through as a
-/// probe; its success closes the breaker, its failure doubles the pause.
+/// A value without a clock: the caller passes the time. While the breaker is open, no requests are sent. After a pause one request is let
+/// through as a probe. If the probe succeeds, the breaker closes; if it fails, the pause doubles.
 package struct CircuitBreaker: Sendable {
     package struct Limits: Sendable, Hashable {
         /// Failures, or slow responses, in a row that open it.
@@ -35,7 +35,7 @@ package struct CircuitBreaker: Sendable {
         case closed
     }
 
-    /// The right to send one request, which its outcome is told with.
+    /// The permission to send one request. Its outcome is reported with it.
     package struct Permit: Sendable, Hashable {
         /// The number of the breaker's period in which it was given: what was let through in another one says nothing of this one.
         fileprivate let period: Int

@@ -32,6 +32,6 @@ package struct FairQueue<Client: Hashable & Sendable>: Sendable {
         mostKept = max(64, 2 * ends.count)
     }
 
-    /// Records that the queue is empty: all clients start anew.
+    /// Records that the queue is empty: all clients become equal again.
     package mutating func reset() { ends.removeAll() }
 }

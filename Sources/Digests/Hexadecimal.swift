@@ -13,7 +13,7 @@ extension [UInt8] {
         }
     }
 
-    /// The bytes that an even number of hexadecimal digits stand for; `nil` for anything else.
+    /// Decodes an even number of hexadecimal digits, or returns `nil` for any other text.
     package init?(hexadecimal text: some StringProtocol) {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }

@@ -164,7 +164,7 @@ package final class DiskStore: Sendable {
         }
     }
 
-    /// The variants of several keys, as ``entries(for:variant:)`` gives those of one, by one look at the index.
+    /// The variants of several keys, each as in ``entries(for:variant:)``, read from the index in one query.
     package func entries(
         for keys: [(key: EntryKey, variant: (_ group: Substring) -> String)]
     ) throws(StoreError) -> [[StoredEntry]] {

@@ -21,8 +21,8 @@ public struct StoreConfiguration: Sendable {
     /// The largest body that is stored, in bytes; `nil`, the default: what the capacity allows. A larger one is refused with
     /// `StoreError.Code.tooLarge`.
     public var maxEntrySize: Int64?
-    /// The largest number of stored bodies; `nil`, the default: what the capacity allows. The commit that exceeds it evicts what is
-    /// expired, then the longest unused. What runs hold stays, and counts.
+    /// The largest number of stored bodies. `nil` (default) limits it only by the capacity. The commit that exceeds it evicts expired
+    /// bodies, then the least recently used. Bodies held by runs are not evicted, but they count.
     public var maxEntries: Int?
     /// The number of bytes of the file system to leave free regardless of the capacity; default 64 MiB.
     public var minimumFreeSpace: Int64 = 64 << 20

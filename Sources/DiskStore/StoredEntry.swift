@@ -32,8 +32,8 @@ package struct NewEntry: Sendable {
     /// When the body is of no use any more: it is expired, and there is no way to have it confirmed. Then it is evicted before all
     /// that is not. `nil`, the default: never.
     package var expires: Date?
-    /// The version of the application that the body is for; ``DiskStore/removeVersions(except:)`` removes those of others. `nil`, the
-    /// default: for any.
+    /// The version of the application that the body is for, or `nil` (default) for any. ``DiskStore/removeVersions(except:)`` removes the
+    /// bodies of other versions.
     package var version: String?
     /// The format of the value that the body is; ``DiskStore/removeFormats(except:)`` removes the other versions of its type. `nil`,
     /// the default: it is no value, or its format has no version.

@@ -1,12 +1,12 @@
-/// A list of downloads in one of the forms that lists have, told by its content: Metalink 4 begins with `<`, a list of checksums has
-/// a base URL, anything else is one URL a line with the options of aria2's input files.
+/// A list of downloads. Its format is recognised by its content: Metalink 4 begins with `<`, a list of checksums has a base URL, and
+/// anything else has one URL per line with the options of aria2's input files.
 package enum DownloadList {
     /// All downloads of a list.
     ///
     /// - Parameters:
     ///   - file: The list's name, for errors.
-    ///   - base: The URL of the folder that the names of a list of checksums are relative to.
-    ///   - ignored: Told each option of an aria2 input file that is passed over.
+    ///   - base: The URL of the folder to which the names in a list of checksums are relative.
+    ///   - ignored: Called with each option of an aria2 input file that is ignored.
     package static func downloads(
         in bytes: [UInt8], file: String, base: String? = nil, ignored: (String) -> Void = { _ in }
     ) throws(ListError) -> [ListedDownload] {
@@ -21,7 +21,7 @@ package enum DownloadList {
         return downloads
     }
 
-    /// Returns true if the beginning of a list is that of an XML document.
+    /// Returns true if a list begins like an XML document.
     package static func isMetalink(_ bytes: some Sequence<UInt8>) -> Bool {
         let first = bytes.first { ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains($0) }
         return first == UInt8(ascii: "<")

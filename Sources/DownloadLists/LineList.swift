@@ -58,7 +58,7 @@ package struct LineList: Sendable {
     package mutating func finish() throws(ListError) -> ListedDownload? {
         guard var download = current else { return nil }
         (current, directory, name) = (nil, nil, nil)
-        // Only these can be fetched; aria2 also takes ftp and magnets beside them.
+        // Only these can be fetched. aria2 also accepts ftp and magnet links.
         let web = download.sources.filter { $0.url.lowercased().hasPrefix("http") }
         if !web.isEmpty { download.sources = web }
         return download

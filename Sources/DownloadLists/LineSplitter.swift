@@ -1,6 +1,6 @@
 /// Splits bytes that arrive in pieces into lines: in time that grows with the bytes alone, and with the memory of one line.
 package struct LineSplitter: Sendable {
-    /// The most bytes of a line. Of a longer one, only its beginning is kept, which has a byte more.
+    /// The longest line in bytes. Only the beginning of a longer line is kept, which has one byte more.
     package static let longest = 64 << 10
 
     private var line: [UInt8] = []

@@ -17,7 +17,7 @@ package struct ListedDownload: Sendable, Equatable {
         }
     }
 
-    /// A request field of its own.
+    /// An additional request field.
     package struct Field: Sendable, Equatable {
         package var name: String
         package var value: String

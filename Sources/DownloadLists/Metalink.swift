@@ -1,8 +1,8 @@
 import Digests
 import XMLParsing
 
-/// Metalink 4 documents (RFC 5854): files with their sizes, digests, piece digests and URLs. What is only said of torrents
-/// (`metaurl`), people and versions is passed over.
+/// Metalink 4 documents (RFC 5854): files with their sizes, digests, piece digests and URLs. Elements about torrents (`metaurl`), people
+/// and versions are ignored.
 package enum Metalink {
     /// Largest document in bytes.
     package static let maxSize = 64 << 20

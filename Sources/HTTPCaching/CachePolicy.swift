@@ -1,8 +1,7 @@
-/// The use that an application makes of the cache for one request. The names are those of `URLRequest.CachePolicy`.
+/// The way in which an application uses the cache for one request. The names are those of `URLRequest.CachePolicy`.
 ///
-/// A policy is the application's own decision, so it may exceed what HTTP lets a request express:
-/// ``returnCacheDataElseLoad`` and ``returnCacheDataDontLoad`` use a stored response however stale it is, as an offline
-/// browser does.
+/// A policy is the application's decision, so it may exceed what HTTP lets a request express. ``returnCacheDataElseLoad`` and
+/// ``returnCacheDataDontLoad`` use a stored response however stale it is, like an offline browser.
 public enum CachePolicy: Sendable, Hashable {
     /// Follows RFC 9111. The default.
     case useProtocolCachePolicy
@@ -23,11 +22,11 @@ public enum CachePolicy: Sendable, Hashable {
     case maxStale(seconds: Int?)
 }
 
-/// A freshness lifetime that the application sets for a request, in place of the server's.
+/// A freshness lifetime that the application sets for a request, and that replaces the server's.
 ///
-/// For this request a stored response counts as fresh for ``seconds`` after it was received or last confirmed; the
-/// server's own freshness, `no-cache` and `must-revalidate` are not looked at. An entry of another ``version``, or one
-/// whose age is negative because the clock went back, counts as absent. It applies to successful responses (2xx) only.
+/// For this request a stored response counts as fresh for ``seconds`` after it was received or last validated. The server's own freshness,
+/// `no-cache` and `must-revalidate` are ignored. An entry with another ``version`` counts as absent, and so does one with a negative age
+/// because the clock was set back. The override applies only to successful responses (2xx).
 public struct FreshnessOverride: Sendable, Hashable {
     /// For how long a stored response counts as fresh, in seconds.
     public var seconds: Int

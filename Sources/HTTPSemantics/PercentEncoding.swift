@@ -1,6 +1,6 @@
 /// Percent-encoding (RFC 3986 section 2.1).
 public enum PercentEncoding {
-    /// The bytes of a text with its escapes decoded, once. A `%` that is not followed by two hexadecimal digits stands for itself.
+    /// The bytes of a text, percent-decoded once. A `%` that is not followed by two hexadecimal digits is kept.
     @inlinable
     public static func decoded(_ text: some Collection<UInt8>) -> [UInt8] {
         var rest = Array(text)[...]

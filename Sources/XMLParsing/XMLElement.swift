@@ -14,7 +14,7 @@ package struct XMLElement: Sendable {
 
     /// Parses a document.
     ///
-    /// - Throws: ``XMLReader/Failure`` for what is not well-formed, has a document type, or more than 16 levels.
+    /// - Throws: ``XMLReader/Failure`` if the document is not well-formed, has a document type, or has more than 16 levels.
     package static func parse(_ document: [UInt8]) throws(XMLReader.Failure) -> XMLElement {
         var open: [XMLElement] = []
         var root: XMLElement?

@@ -105,7 +105,7 @@ package final class XMLReader {
     }
 
     private func tell(_ event: Event) {
-        // Some calls may still come after the parser was told to stop.
+        // The parser may still make some calls after it was stopped.
         guard failure == nil, let message = handle(event, place) else { return }
         fail(message)
     }

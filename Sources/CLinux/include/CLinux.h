@@ -49,7 +49,7 @@ int clinux_eventfd(void);
 /// inotify_init1(2), non-blocking.
 int clinux_inotify(void);
 
-/// inotify_add_watch(2) for writes to the file at `path`, also for those of the kernel's own files that tell changes.
+/// inotify_add_watch(2) for writes to the file at `path`, including kernel files that report changes.
 int clinux_watch_changes(int inotify, const char *path);
 
 /// struct sock_fprog, the value of SO_ATTACH_FILTER (socket(7)).

@@ -32,16 +32,16 @@ int clinux_wait_readable(int fd, int milliseconds);
 /// A file of `size` bytes in memory (memfd_create(2)), initially 0, that can be sealed.
 int clinux_memory_file(size_t size);
 
-/// Keeps a file in memory from growing, for everybody and for good.
+/// Permanently prevents an in-memory file from growing, in all processes.
 bool clinux_seal_size(int fd);
 
-/// The calling process's figures of memory (proc(5), `statm`): whoever gets the descriptor can read them.
+/// Opens the calling process's memory figures (proc(5), `statm`). Any process that gets the descriptor can read them.
 int clinux_open_memory_figures(void);
 
 /// The bytes of memory that the process of `clinux_open_memory_figures` has now, -1 if it is gone.
 int64_t clinux_resident_bytes(int figures);
 
-/// Makes a file in memory unchangeable, for everybody and for good; EBUSY while it is mapped for writing.
+/// Permanently makes an in-memory file unchangeable, in all processes; EBUSY while it is mapped for writing.
 int clinux_seal(int fd);
 
 /// mmap(2), shared; NULL on failure.
@@ -51,8 +51,8 @@ void *clinux_map_file(int fd, size_t size, bool is_writable);
 /// `clinux_helper_socket`. Returns the process's number, or the negative error number.
 pid_t clinux_spawn_helper(const char *path, char *const arguments[], char *const environment[], int socket);
 
-/// Prepares a helper: no other descriptors than its socket, no core files, no signals but those of its own faults. False if the
-/// process has several threads, and thus cannot fork.
+/// Prepares a helper: closes all descriptors except its socket, disables core files, and ignores all signals that would end it except
+/// those of its own faults. Returns false if the process has several threads, and thus cannot fork.
 bool clinux_begin_helper(void);
 
 /// fork(2), for a process with one thread.

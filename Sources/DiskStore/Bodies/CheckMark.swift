@@ -1,19 +1,19 @@
-/// The mark in an entry's row by which its body counts as checked against its checksum; the column `boot`.
+/// The mark in an entry's row that records that its body was verified against its checksum. It is stored in the column `boot`.
 ///
-/// Bodies are written without fsync, so a body is read once after each boot. Within a boot nobody but the store changes its file, unless
-/// the file has a further name (``LinkMode/hardlink``): such a body counts as checked only while its file's length and times are as
-/// they were then. Once linked, always: who had the other name may still have the file open.
+/// Bodies are written without fsync, so each body is verified once after each boot. Within a boot only the store changes the file, unless
+/// the file has another name (``LinkMode/hardlink``). Such a body counts as verified only while its file's length and times are unchanged.
+/// This rule stays in force after the other name is removed, because a process may still have the file open.
 enum CheckMark {
     /// The body was never checked.
     static let none: Int64 = 0
     /// A body whose file has, or had, a further name, and is in no state that was checked.
     static let linked: Int64 = 2
 
-    /// The mark of a body that was checked in this boot, for its file's state; `nil` if the file cannot be told from one that is changed after this.
+    /// The mark of a body that was verified in this boot, for its file's state. `nil` if a later change of the file could not be detected.
     ///
     /// - Parameters:
-    ///   - mark: The body's mark before.
-    ///   - status: The file's state before it was read.
+    ///   - mark: The previous mark of the body.
+    ///   - status: The state of the file before it was read.
     ///   - boot: An odd number, or 0 if it is unknown.
     static func checked(after mark: Int64, _ status: FileStatus, boot: Int64, now: FileTime) -> Int64? {
         guard isLinked(mark) else { return boot }

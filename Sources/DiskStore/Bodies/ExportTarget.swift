@@ -123,7 +123,8 @@ package enum ExportTarget: Sendable, Equatable {
         try make(path, overwrite: overwrite) { symlink(absolute, $0) }
     }
 
-    /// Makes a name by a system call that never replaces one: where there is one, a temporary name beside it, which is renamed.
+    /// Creates a name by a system call that never replaces one. If the name exists, it creates a temporary name next to it, and renames
+    /// that.
     private static func make(
         _ target: String, overwrite: Bool, by call: (String) -> Int32
     ) throws(StoreError) {

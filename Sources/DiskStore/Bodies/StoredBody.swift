@@ -1,7 +1,7 @@
 /// A complete body, open for reading.
 ///
-/// While the value lives, the file keeps its name and its bytes, whatever is evicted, replaced or cleared: it holds a
-/// shared `flock`, and the store deletes only files that nobody holds.
+/// While the value exists, the file keeps its name and its bytes even if the entry is evicted, replaced or cleared. The value holds a
+/// shared `flock`, and the store deletes only unlocked files.
 package final class StoredBody: Sendable {
     package let entry: StoredEntry
     /// The path of the body's file, for reading only.

@@ -45,7 +45,7 @@ struct EvictionPlan {
 
     /// - Parameters:
     ///   - minimum: The number of bytes to free even if `bytes` fit.
-    ///   - sparesUseful: True to remove only what is of no use any more.
+    ///   - sparesUseful: True to remove only entries that are no longer useful.
     init(for bytes: Int64, atLeast minimum: Int64 = 0, sparesUseful: Bool = false) {
         self.bytes = bytes
         self.minimum = minimum

@@ -32,7 +32,7 @@ struct StoreUsage: Equatable {
 
     func excess(with bytes: Int64) -> Int64 { used + bytes - budget.capacity }
 
-    /// The bytes to remove before `bytes` more fit into the capacity, and beside the space that remains free.
+    /// The bytes to remove before `bytes` more fit into the capacity and leave the reserve of the disk free.
     func shortage(of bytes: Int64) -> Int64 { max(excess(with: bytes), bytes + reserve - diskFree) }
 
     /// The bytes above the target size of an eviction.

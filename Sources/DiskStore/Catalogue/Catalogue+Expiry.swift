@@ -28,7 +28,7 @@ extension Catalogue {
         try all(.ofOtherFormats, { $0.bind(1, format.type).bind(2, format.version).bind(3, limit) }) { $0.integer(0) }
     }
 
-    /// Numbers and dates of entries in the order of their numbers, which is nearly that of their dates.
+    /// Numbers and dates of entries, ordered by number, which is nearly the order of the dates.
     func dates(after id: Int64, limit: Int64) throws(StoreError) -> [(id: Int64, created: Int64)] {
         try all(.createdBefore, { $0.bind(1, id).bind(2, limit) }) { ($0.integer(0), $0.integer(1)) }
     }

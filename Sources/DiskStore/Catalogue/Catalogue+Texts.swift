@@ -1,4 +1,4 @@
-/// Statements that stand as text beside the rows they are about.
+/// Statements whose SQL text is written next to the row types that they return.
 extension Catalogue {
     func run(_ sql: String, _ bind: (Statement) -> Void = { _ in }) throws(StoreError) {
         let statement = try connection.prepared(sql)

@@ -9,7 +9,7 @@ final class Connection {
     let path: String
     private let handle: OpaquePointer
     private var statements: [Statement?] = Array(repeating: nil, count: Query.allCases.count)
-    /// Those of the queries that stand beside the rows they are about, by their texts.
+    /// The statements of queries that are written next to their row types, by SQL text.
     private(set) var others: [String: Statement] = [:]
 
     /// Opens an existing file; none is created.
@@ -30,8 +30,8 @@ final class Connection {
         self.handle = handle
         // Closing must be cheap: a checkpoint takes two fsyncs. `Index.close` decides if one is worthwhile.
         cshim_sqlite3_no_checkpoint_on_close(handle)
-        // A table with partial indexes makes SQLite look at the values that a plan is for: it would parse a statement anew for each
-        // value that is bound, which takes longer than the look-up itself.
+        // With partial indexes, SQLite checks the bound values that a plan depends on. It would parse a statement again for each bound
+        // value, which takes longer than the look-up itself.
         cshim_sqlite3_stable_plans(handle)
     }
 

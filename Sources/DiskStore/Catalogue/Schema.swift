@@ -8,16 +8,16 @@ enum Schema {
     /// The versions that can be read without migration, if the index cannot be written: see `readableCopy(of:)`.
     static let readableVersions: ClosedRange<Int64> = 1...5
 
-    /// * `entries` grows at its end, because numbers are given out in ascending order: a commit at a million entries
-    ///   dirties as many pages as one at a thousand. Keys are found by hash, so the index on them stays narrow; a key's
-    ///   variants stand in it in order, so that one is found among many without reading the others.
-    ///   `expires` is when a body is of no use any more, in milliseconds since 1970, and `version` that of the application it is for.
-    ///   `value_type` and `value_version` are the type of the value that a body is and the version of its format (``ValueFormat``),
-    ///   `sha256` is the body's digest where it was verified.
-    /// * `access` is apart from `entries`, so that noting an access rewrites 24 bytes and not a row with its metadata.
-    ///   `pinned` is 1 for an entry whose key is pinned: an eviction reads the others alone, in the order of use.
-    /// * `totals` has one row. It changes in the same transaction as the rows that it sums up. `held` is the size of
-    ///   the entries in `holds`, `capacity` the last configured one, 0 for none.
+    /// * `entries` grows at its end, because numbers ascend: a commit at a million entries dirties as many pages as one at a thousand. Keys
+    ///   are found by hash, so the index on them stays narrow. It contains a key's variants in order, so that one is found among many
+    ///   without reading the others.
+    ///   `expires` is the time at which a body is no longer useful, in milliseconds since 1970, and `version` the application's version of
+    ///   it. `value_type` and `value_version` are the type of the value in a body and the version of its format (``ValueFormat``). `sha256`
+    ///   is the body's digest if it was verified.
+    /// * `access` is separate from `entries`, so that recording an access rewrites 24 bytes and not a row with its metadata. `pinned` is 1
+    ///   for an entry whose key is pinned: an eviction reads only the other entries, in the order of use.
+    /// * `totals` has one row. It changes in the same transaction as the rows that it sums up. `held` is the size of the entries in
+    ///   `holds`, `capacity` the last configured one, or 0 for none.
     /// * `holds` lists the bodies whose files must remain until a run ends: see `Index+Holds`.
     /// * Lists and pins: see `ListSchema` and `PinSchema`.
     /// * `settings` has values that the store keeps about itself: see `StoreSetting`.

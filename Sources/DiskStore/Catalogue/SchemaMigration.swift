@@ -1,7 +1,7 @@
 /// The migration from one version of the tables to the next.
 ///
-/// A step refers to the tables of its own two versions only, and uses none of the present queries and row types, so
-/// that those can change independently.
+/// A step refers only to the tables of its two versions. It uses none of the current queries and row types, so that these can change
+/// independently.
 struct SchemaMigration {
     let connection: Connection
     let paths: Paths

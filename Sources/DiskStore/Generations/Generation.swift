@@ -23,8 +23,8 @@ package struct Generation: Sendable, Hashable {
     let slot: Int
     /// Changes when an entry of the resource is replaced, removed or gets other metadata.
     let change: UInt64
-    /// False if a change was under way when it was read: what is read from the index then may be from before that change, and the
-    /// generation is never current.
+    /// False if a change was in progress when the generation was read. The index may then still show the state before that change, and the
+    /// generation never counts as current.
     let isSettled: Bool
 }
 

@@ -9,20 +9,20 @@ import Glibc
 ///     then, for each of 2,044 slots, three words: the stamp of invalidations, that of changes, and that of the last change that the
 ///     index shows
 ///
-/// Stamps are unordered: each change writes a new random one, so that no change is lost whatever happens to the file.
+/// Stamps are unordered: each change writes a new random one, so that no change is lost even if the file is damaged.
 ///
-/// A change writes its stamp inside the transaction of the index, and as the slot's third word after it. Between the two, the slot is
-/// not settled: who reads its generation may see the index without the change. The third word is written without a lock. If two
-/// processes write it in the wrong order, or one is killed before it writes, the slot stays unsettled, which costs looks at the index,
-/// until the next change or commit in it, or the next sweep.
+/// A change writes its stamp inside the transaction of the index, and writes the slot's third word after the transaction. In between, the
+/// slot is not settled: a reader of its generation may see the index without the change. The third word is written without a lock. If two
+/// processes write it in the wrong order, or one is killed before it writes, the slot stays unsettled until its next change or commit, or
+/// until the next sweep. Meanwhile, readers must query the index.
 ///
 /// Stamps are read through the mapping, in nanoseconds, and written by `pwrite`, which fails on a full file system,
 /// where a write to mapped memory would end the process. The file has its full length before it gets its name, and is
 /// never truncated or rewritten as a whole, so that mapped pages always exist. (Truncating it from outside ends the
 /// processes that map it, as with the shared memory of SQLite's log.)
 ///
-/// `@unchecked Sendable`: the memory has a constant address and size while the object lives; its words are read and
-/// written by atomic operations and by the kernel.
+/// `@unchecked Sendable`: the memory has a constant address and size while the object lives. Its words are read and written by atomic
+/// operations and by the kernel.
 final class GenerationTable: @unchecked Sendable {
     static let slots = 2044
     private static let header = 8

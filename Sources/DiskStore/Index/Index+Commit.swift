@@ -2,12 +2,12 @@ import FoundationEssentials
 import Glibc
 
 extension Index {
-    /// The change that gives a complete body its final name and its row; the entries that it replaces are doomed in the same
+    /// The change that gives a complete body its final name and its row. The entries that it replaces are marked for deletion in the same
     /// transaction.
     ///
-    /// The file is put in place inside the transaction, before the row is durable: a kill between the two leaves a file
-    /// without a row, never a row without its file. The transaction also keeps a sweep from treating the file as an
-    /// orphan: the sweep deletes inside a transaction of its own.
+    /// The file is moved inside the transaction, before the row is durable. A kill in between leaves a file without a row, never a row
+    /// without its file. The transaction also keeps a sweep from treating the file as an orphan, because the sweep deletes inside its own
+    /// transaction.
     static func commit(
         _ new: NewEntry, _ body: FinishedBody, _ placing: BodyPlacing
     ) -> SharedChange {

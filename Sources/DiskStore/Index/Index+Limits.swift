@@ -1,5 +1,6 @@
 extension Index {
-    /// Dooms what must go before one more entry is stored: what is expired, then the longest unused. Inside a transaction.
+    /// Marks for deletion the entries that must be removed before one more is stored: first expired ones, then the least recently used.
+    /// Must be called inside a transaction.
     func doomExcessEntries(_ totals: inout Totals) throws(StoreError) -> [Int64] {
         let excess = min(limits.excess(of: totals.entries), budget.evictionBatch)
         guard excess > 0 else { return [] }

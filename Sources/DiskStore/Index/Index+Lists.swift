@@ -4,9 +4,9 @@ extension Index {
 
     // MARK: Staging
 
-    /// Makes the list ready for its next array: what is left of former ones goes.
+    /// Prepares the list for its next array, and removes remains of former ones.
     ///
-    /// From the first transaction on, no other sync can write for this list. So nothing is staged when this returns.
+    /// From the first transaction on, no other sync can write to this list. Therefore nothing is staged when this returns.
     func beginStaging(_ list: ListState, _ token: Int64) throws(StoreError) {
         try change { (_) throws(StoreError) in
             let catalogue = try catalogue()
@@ -55,7 +55,7 @@ extension Index {
         }
     }
 
-    /// Runs a step of the sync with the token in transactions of its own, until it returns false.
+    /// Runs a step of the sync with the token, in a transaction each time, until it returns false.
     private func repeatedly(
         _ list: ListState, _ token: Int64, _ step: (Catalogue) throws(StoreError) -> Bool
     ) throws(StoreError) {

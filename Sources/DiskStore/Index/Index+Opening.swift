@@ -108,7 +108,7 @@ extension Index {
         [paths.index, paths.log, paths.sharedMemory].allSatisfy { FileStatus(at: $0)?.isRegular != false }
     }
 
-    /// Removes what is in the places of the log and is not a file. A folder with content is moved aside.
+    /// Removes anything at the log's paths that is not a file. A folder with content is renamed instead.
     private func clearLogPlaces() throws(StoreError) {
         for path in [paths.log, paths.sharedMemory] where FileStatus(at: path)?.isRegular == false {
             if removeName(path) { continue }
@@ -125,7 +125,7 @@ extension Index {
     /// A connection to the index file, which is created if missing. Under the lock: the log of a deleted index that another process still
     /// has open is removed.
     private func createdIndex(hasUncountedFiles: Bool = false) throws(StoreError) -> Connection {
-        // Looked for before the index: a log that appears later is that of an index that another process has just created.
+        // The log files are looked for before the index: one that appears later belongs to an index that another process has just created.
         let leftovers = [paths.log, paths.sharedMemory].filter { FileStatus(at: $0) != nil }
         let status = FileStatus(at: paths.index)
         if status == nil || status?.isRegular == true && status?.size == 0 {
@@ -139,10 +139,10 @@ extension Index {
         return try Connection(path: paths.index)
     }
 
-    /// Makes an index with its tables, which gets its name when it is complete: a process that is stopped or killed meanwhile holds nobody
-    /// up. Of several processes the first one's remains.
+    /// Creates an index with its tables. It gets its name when it is complete, so a process that is stopped or killed meanwhile does not
+    /// block others. If several processes create one, the first one wins.
     ///
-    /// Accessible to its owner only, whatever the folder's mode, because it contains URLs and header fields. SQLite gives its log and
+    /// Only the owner can access it, regardless of the folder's mode, because it contains URLs and header fields. SQLite gives its log and
     /// shared memory the same mode.
     private func createIndex(hasUncountedFiles: Bool) throws(StoreError) {
         let connection = try Connection(path: paths.index, uri: "file::memory:")

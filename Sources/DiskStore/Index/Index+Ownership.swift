@@ -94,7 +94,7 @@ extension Index {
     func writeTag() throws(StoreError) {
         if let status = FileStatus(at: paths.tag) {
             if status.isRegular && status.size > 0 { return }
-            // With a folder that is not empty, the cache is known by its index.
+            // If the folder is not empty, the index identifies the cache.
             guard removeName(paths.tag) else { return }
         }
         // Atomic if the file system supports it.

@@ -6,8 +6,8 @@ extension Index {
     /// No size counts as more: sums stay far below overflow.
     private static let most = Int64.max / 8
 
-    /// Refuses a set that cannot fit beside the other pins, by the sizes that are known: of what is stored, and those that the set
-    /// gives. Inside the transaction that makes the set, which then does not happen.
+    /// Rejects a set that cannot fit in addition to the other pins. It uses the known sizes: those of stored entries, and those that the
+    /// set states. Runs inside the transaction that creates the set, which then fails.
     func checkFits(_ set: PinSetState, members: [NewPin], _ totals: Totals) throws(StoreError) {
         let catalogue = try catalogue()
         var announced: [EntryKey: Int64] = [:]

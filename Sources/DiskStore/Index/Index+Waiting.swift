@@ -51,7 +51,7 @@ extension Index {
     /// The wait of a call after another one has waited in vain.
     private static let shortWait = Duration.milliseconds(250)
 
-    /// Changes what is not worth a wait for another process.
+    /// Makes a change that is not worth waiting for another process.
     ///
     /// - Returns: `nil` if another process is changing the index.
     func changeUnlessBusy<Result>(

@@ -121,7 +121,7 @@ final class Index {
         try catalogue.insertDoomed(id, allocated: allocated)
         let holders = try catalogue.holders(of: id)
         if !holders.isEmpty { totals.held -= allocated }
-        // Runs keep the file that they were given; a pin keeps what is current.
+        // Runs keep the file that they got; a pin keeps the current one.
         if holders.contains(PinSchema.pinRun) { _ = try catalogue.deleteHold(id, run: PinSchema.pinRun) }
         totals.entries -= 1
         totals.bodies -= allocated

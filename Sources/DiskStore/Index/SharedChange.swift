@@ -21,9 +21,9 @@ struct SharedChange: @unchecked Sendable {
 }
 
 extension Index {
-    /// Performs a change in a transaction of its own, evicting as necessary.
+    /// Performs a change in its own transaction, evicting as necessary.
     ///
-    /// - Returns: The resource's generation after it.
+    /// - Returns: The resource's generation after the change.
     func perform(_ change: SharedChange) throws(StoreError) -> Generation? {
         let effects: SharedChange.Effects
         do throws(StoreError) {

@@ -1,6 +1,6 @@
 package import TextIdentity
 
-/// The name of a list: one of a group's, which is one of an owner's. Empty texts stand for nobody's and no group.
+/// The name of a list, within a group of an owner. Empty texts mean no owner and no group.
 package struct ListName: Hashable, Sendable {
     @ByteText package var owner: String
     @ByteText package var group: String

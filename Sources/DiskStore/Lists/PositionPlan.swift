@@ -17,8 +17,8 @@ struct PositionPlan {
 
     /// The positions of the first `count` ids of a window.
     ///
-    /// - Parameter window: The former positions of the ids, in the new order; `nil` for new ids. It is longer than `count` unless the
-    ///   array ends with it: an id that was moved far away is told by those that follow it.
+    /// - Parameter window: The former positions of the ids, in the new order; `nil` for new ids. It is longer than `count` unless the array
+    ///   ends with it, because only the following ids show that an id was moved far away.
     mutating func assign(_ window: [Int64?], count: Int) -> [Int64] {
         var kept = Self.ascending(window, above: last)
         var positions: [Int64] = []

@@ -20,7 +20,7 @@ final class KeyLocks: Sendable {
     func lock(_ byte: Int64, in path: String) throws(StoreError) -> ByteLock? {
         try state.withLock { (state) throws(StoreError) -> ByteLock? in
             if state.held.contains(byte) { return nil }
-            // The directory may have been deleted: with its file, nobody else is excluded any more.
+            // If the directory was deleted, a lock on the deleted file no longer excludes other processes.
             if state.file?.file.status?.links ?? 0 == 0 { state.file = try Self.open(path) }
             // Without locks, downloads run nevertheless.
             if let file = state.file, case .busy = file.lock(byte) { return nil }

@@ -3,7 +3,7 @@ import Glibc
 
 /// The open lock file of a directory.
 ///
-/// Locks save work and guard nothing. No call waits, and a lock file that cannot be used holds nobody up.
+/// Locks save work; correctness does not depend on them. No call waits, and an unusable lock file blocks nothing.
 struct LockFile {
     /// The result of an attempt to lock a byte.
     enum Attempt {

@@ -1,12 +1,11 @@
-// Every stamp is written inside a write transaction of the index, so that processes write one at a time.
+// Every stamp is written inside a write transaction of the index, so that only one process writes at a time.
 //
-// An invalidation consists of a new epoch, the removal, and another new epoch. Writes begun before the first are
-// refused inside their own transaction, or were committed before it and are removed; values read into memory between
-// the two are no longer current after the second. Other changes of a resource's entries are recorded in their
-// transaction, and as settled after it: what is read into memory between the two is not used. A process killed between
-// two stamps costs other processes looks at the index.
+// An invalidation consists of a new epoch, the removal, and another new epoch. Writes that began before the first epoch are rejected inside
+// their own transaction, or were committed before it and are removed. Values read into memory between the two epochs are no longer current
+// after the second. Other changes of a resource's entries are recorded in their transaction, and as settled after it; values read into
+// memory in between are not used. If a process is killed between two stamps, other processes query the index more often.
 extension DiskStore {
-    /// The resource's present generation. Must be read before the content that it is to stand for is read or requested.
+    /// The resource's current generation. Must be read before the content that it describes is read or requested.
     package func generation(of resource: String) -> Generation { generations.table().generation(of: resource) }
 
     /// Returns true if the resource has not changed since: three atomic loads, and one system call a second at most.

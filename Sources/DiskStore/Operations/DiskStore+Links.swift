@@ -30,7 +30,8 @@ extension DiskStore {
         return true
     }
 
-    /// Spares the next one who opens a linked body another check, if nobody can have changed it since it was checked.
+    /// Records the file's state, so that the next reader of a linked body need not verify it again, unless it may have changed since the
+    /// check.
     private func noteState(of body: StoredBody) throws(StoreError) {
         guard let status = body.file.status, status.modified == body.modified,
             let mark = CheckMark.checked(

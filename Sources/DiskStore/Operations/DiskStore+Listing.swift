@@ -1,8 +1,8 @@
 extension DiskStore {
     /// Calls `body` with each entry, in order, until it returns false.
     ///
-    /// The order is that of the moment of the call; rows are read in small steps, so other callers and processes
-    /// proceed meanwhile, and an entry that is removed before its turn is skipped.
+    /// The order is that at the time of the call. Rows are read in small steps, so that other callers and processes proceed meanwhile. An
+    /// entry that is removed before its turn is skipped.
     package func list(
         by order: EntryOrder = .age, descending: Bool = false, _ body: (StoredEntry) throws -> Bool
     ) throws {

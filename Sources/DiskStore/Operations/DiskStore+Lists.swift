@@ -58,7 +58,7 @@ extension DiskStore {
         }
     }
 
-    /// Deletes what is left of lists that were removed by a process that did not come to its end.
+    /// Deletes the remains of lists whose removal was interrupted by the end of a process.
     package func collectListGarbage() throws(StoreError) {
         try withIndex { (index) throws(StoreError) in try index.collectGarbage() }
     }

@@ -8,7 +8,7 @@ package struct EntryPage: Sendable {
 extension DiskStore {
     /// Returns the newest entries whose URL matches, page by page.
     ///
-    /// Uses a connection of its own, so that searching a million entries does not delay others.
+    /// Uses its own connection, so that searching a million entries does not delay others.
     ///
     /// - Parameters:
     ///   - last: ``EntryPage/next`` of the previous page; nil: starts at the newest entry.

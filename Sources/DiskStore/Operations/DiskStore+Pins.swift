@@ -35,7 +35,7 @@ extension DiskStore {
         return try pinSet(id)
     }
 
-    /// All sets, also those of lists.
+    /// All sets, including those of lists.
     package func pinSets() throws(StoreError) -> [PinSetState] {
         try withIndex { (index) throws(StoreError) in
             let catalogue = try index.catalogue()

@@ -30,10 +30,10 @@ struct WaitingChanges {
 }
 
 extension DiskStore {
-    /// Performs a change in one transaction with those that others have ready at the same time.
+    /// Performs a change in one transaction with other changes that are ready at the same time.
     ///
-    /// A caller that is alone waits for nobody. While a transaction runs, further changes collect for the next one; and before one
-    /// begins, the executor's waiting work runs, which may have more to add.
+    /// A single caller does not wait for others. While a transaction runs, further changes collect for the next one. Before a transaction
+    /// begins, the executor's waiting work runs, which may add more changes.
     func perform(_ change: SharedChange, on executor: BlockingExecutor) async throws(StoreError) -> Generation? {
         let result = await withUnsafeContinuation { (continuation: WaitingChanges.Continuation) in
             if waitingChanges.withLock({ $0.add(change, continuation) }) { startRound(on: executor) }

@@ -3,7 +3,7 @@ package struct NewPin: Sendable, Equatable {
     package var key: EntryKey
     /// The URL as it is shown.
     package var url: String
-    /// The caller's request, for the process that goes on with it.
+    /// The caller's request, for a process that resumes it.
     package var request: [UInt8]
     /// The body's length, where it is known before the download.
     package var size: Int64?

@@ -23,7 +23,7 @@ enum PartialRecoveryAction: Equatable {
     /// The file among the bodies with the partial's number.
     enum Body {
         case none
-        /// Of an entry: the partial was just committed.
+        /// The partial of an entry: it was just committed.
         case entry
         case unknown
     }

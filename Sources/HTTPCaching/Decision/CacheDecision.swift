@@ -108,7 +108,7 @@ public struct CacheForward: Sendable, Hashable {
 
 /// The reason for forwarding a request, with the names of RFC 9211 section 2.2.
 public enum ForwardReason: String, Sendable, Hashable {
-    /// The cache was configured or told not to be used.
+    /// The cache is disabled by configuration or by the request.
     case bypass
     /// Responses to the method are not served from a cache.
     case method

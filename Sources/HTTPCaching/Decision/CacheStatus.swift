@@ -21,7 +21,7 @@ public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
     public var key: String?
     /// Additional information, as text or a token (section 2.8).
     public var detail: String?
-    /// Why what is stored was not used, where the origin was asked because of that. Not a part of the field.
+    /// The reason why the stored response was not used, if the origin was contacted because of it. Not part of the field.
     public var unusedReason: UnusedReason?
 
     public init(

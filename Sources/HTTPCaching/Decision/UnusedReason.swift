@@ -9,9 +9,9 @@ public enum UnusedReason: String, Sendable, Hashable, CaseIterable {
     case stale
     /// It was stored for another version: the application's, the value's or the lifetime's.
     case version
-    /// It was stored in what is now the future: the clock was set back since, and nobody knows how old it is.
+    /// Its date is in the future, because the clock was set back. Its age is unknown.
     case clock
-    /// It belongs to somebody else than the request.
+    /// It belongs to another owner.
     case owner
     /// Its body is gone or not what was stored, or cannot be decoded.
     case damaged

@@ -2,9 +2,9 @@ public import FoundationEssentials
 import HTTPSemantics
 import HTTPTypes
 
-/// The freshness of something derived from a stored response, such as a thumbnail of an image. It has no `Age` of its
-/// own, so its `Cache-Control` contains the remaining lifetime of the original, and preserves the origin's other
-/// directives (RFC 9111 section 5.2.2).
+/// The freshness of content that is derived from a stored response, such as a thumbnail of an image. The derived response has no `Age`, so
+/// its `Cache-Control` contains the remaining lifetime of the original, and preserves the origin's other directives (RFC 9111 section
+/// 5.2.2).
 public struct DerivedFreshness: Sendable, Hashable {
     private let directives: ResponseDirectives
     private let mustValidate: Bool
@@ -37,7 +37,7 @@ public struct DerivedFreshness: Sendable, Hashable {
     /// The value of `Cache-Control` for a response.
     ///
     /// - Parameters:
-    ///   - now: The time at which it is sent.
+    ///   - now: The time at which the response is sent.
     ///   - limit: The latest expiry, in seconds since 1970, such as that of a signed URL.
     public func cacheControl(at now: Date, notAfter limit: Int64? = nil) -> String {
         let flags = directives.flags

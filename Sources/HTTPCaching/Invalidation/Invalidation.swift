@@ -2,10 +2,9 @@ import HTTPSemantics
 public import HTTPTypes
 
 extension CacheRules {
-    /// The URLs whose stored responses `response` invalidates (RFC 9111 section 4.4), normalised: the target of an
-    /// unsafe request that succeeded, whatever its method, and the URLs of the same origin in `Location` and
-    /// `Content-Location`. Remove what is stored for them in each namespace of the owner, or set
-    /// ``StoredResponse/isInvalidated``.
+    /// The normalised URLs whose stored responses `response` invalidates (RFC 9111 section 4.4): the target of a successful unsafe request,
+    /// whatever its method, and the URLs of the same origin in `Location` and `Content-Location`. Remove their stored responses in each
+    /// namespace of the owner, or set ``StoredResponse/isInvalidated``.
     public func urlsInvalidated(by response: HTTPResponse, to request: CacheRequest) -> [String] {
         // CONNECT has no target resource.
         guard !request.isSafe, request.method != .connect, (200...399).contains(response.status.code) else { return [] }

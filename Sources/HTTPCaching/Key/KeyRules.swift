@@ -1,26 +1,26 @@
 public import HTTPSemantics
 
-/// Differences between URLs that do not make another cache key: parameters that do not say what is asked for, and their order.
+/// Differences between URLs that are ignored in the cache key: parameters that do not identify the resource, and their order.
 ///
-/// A presigned or tokenised URL is another one each time that it is made, and would never be answered from the store. By these
-/// rules it is stored under, and looked for by, the URL without its signature; the origin is asked with the whole one. Bodies are
-/// continued, and confirmed by a 304, under another token where the rules say that the resource is the same.
+/// A presigned or tokenised URL is different each time that it is generated, so it would never be found in the store. With these rules its
+/// key is the URL without its signature; the origin still gets the complete URL. If the rules say that the resource is the same, a body is
+/// resumed, or confirmed by a 304, even with another token.
 ///
 ///     var rules = CacheRules()
 ///     rules.keys.ignored.append(.init(ignoring: ["token", "utm_*"], hosts: ["cdn.example.com"]))
 ///     rules.keys.unorderedHosts.append("*.example.com")
 ///
-/// The owner of an entry stays a part of its key: no rule lets a response to one user's credentials answer another's.
+/// The owner of an entry is always part of its key. No rule lets a response to one user's credentials answer another user's request.
 public struct KeyRules: Sendable, Hashable {
     /// Parameters that are left out of the key wherever they occur, by name or pattern, and where given for some hosts only. Default:
     /// none.
     public var ignored: [SignatureParameters.Scheme] = []
 
-    /// The hosts at which the signatures that ``CacheRules/signatures`` recognises are left out of the key in a shared cache too.
-    /// Default: none.
+    /// The hosts for which a shared cache also removes the signatures that ``CacheRules/signatures`` recognises from the key. Default:
+    /// none.
     ///
-    /// Whoever has the rest of such a URL then gets what is stored for it, with whatever in the place of the signature: name hosts
-    /// only where that is meant.
+    /// Anyone who knows the rest of such a URL can then read its stored response with any signature. List only hosts for which that is
+    /// intended.
     public var signedHosts: [HostPattern] = []
 
     /// True if a private cache leaves signatures out of the key at every host, where all marks of a scheme are present; default true.
@@ -51,7 +51,7 @@ extension CacheRules {
     /// The same for a URL that may be none: that is its own key.
     public func keyURL(of url: String) -> String { (try? HTTPURL(url)).map(keyURL) ?? url }
 
-    /// The parameters by which two URLs of one resource may differ: those of signatures, and those that ``keys`` ignores.
+    /// The parameters in which two URLs of one resource may differ: signatures, and the parameters that ``keys`` ignores.
     public var resourceParameters: SignatureParameters {
         keys.ignored.isEmpty ? signatures : SignatureParameters(schemes: signatures.schemes + keys.ignored)
     }

@@ -19,10 +19,10 @@ public struct SearchVariance: Sendable, Hashable {
     private let parameters: Parameters
     private let isOrdered: Bool
 
-    /// The variance of a response; `nil` when every difference counts: without the field, or when its value is not valid.
+    /// The variance of a response. `nil` if every difference counts, because the field is missing or invalid.
     ///
-    /// Beside the draft's present form, which has `params` or `except`, the one that browsers shipped is read: `params` as a boolean,
-    /// alone or with `except`.
+    /// In addition to the draft's current form with `params` or `except`, the form that browsers shipped is accepted: `params` as a
+    /// boolean, alone or with `except`.
     public init?(_ fields: HTTPFields) {
         var value: [UInt8] = []
         for field in fields where field.name.isNamed("no-vary-search") {
@@ -175,7 +175,7 @@ extension CacheRules {
         return CacheRules.searchVariant(variance, url, names: names, variant)
     }
 
-    /// The variant that a request would be answered with by a response that varies on the same as those of a group.
+    /// The variant that would answer a request, if the response varies on the same fields as those of a group.
     public static func searchVariant(group: Substring, url: String, fields: HTTPFields) -> String {
         let parts = group.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, let variance = SearchVariance(text: parts[0]) else { return "" }

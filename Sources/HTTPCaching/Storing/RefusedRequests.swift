@@ -1,9 +1,8 @@
 public import HTTPTypes
 
 extension CacheRules {
-    /// Returns true if a status concerns a peculiarity of one request, so that it is never stored: otherwise a client
-    /// could replace everybody's response with an error by sending an unusual field ("cache-poisoned denial of
-    /// service").
+    /// Returns true if a status is caused by a peculiarity of one request, so that it is never stored. Otherwise a client could replace the
+    /// response for all clients with an error by sending an unusual field ("cache-poisoned denial of service").
     ///
     /// 428, 429, 431 and 511 MUST NOT be stored (RFC 6585). The other 4xx statuses indicate that this request was
     /// malformed, too large, in the wrong form or not allowed for this client; the key contains none of these

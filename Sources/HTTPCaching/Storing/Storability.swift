@@ -125,8 +125,8 @@ extension CacheRules {
                 reason: "the request has Authorization, and nothing allows a shared cache to store the answer",
                 section: "RFC 9111 section 3.5")
         }
-        // A response to a session is not stored for everybody unless its freshness is explicit (a heuristic is the
-        // cache's guess).
+        // A response to a request with a session cookie is shared only if its freshness is explicit, because a heuristic is the cache's
+        // guess.
         if request.fields.contains(.cookie), !hasExplicitFreshness(facts), request.freshnessOverride == nil {
             return NotStorableReason(
                 reason: "the request has a cookie, and nothing says for how long the response is fresh",
@@ -140,10 +140,10 @@ extension CacheRules {
         return nil
     }
 
-    /// Returns true if a response explicitly allows a shared cache to serve it to everybody.
+    /// Returns true if a response explicitly allows a shared cache to serve it to all clients.
     ///
-    /// Required of responses that set a cookie. RFC 9111 section 7.3 leaves it to the origin to send `private` then;
-    /// origins that add a session's cookie to every response do not, and the next client would join that session.
+    /// This is required of responses that set a cookie. RFC 9111 section 7.3 expects the origin to send `private` in that case. Origins
+    /// that add a session cookie to every response often do not, and the next client would join that session.
     static func isExplicitlyShared(_ facts: ResponseFacts) -> Bool {
         facts.isTargeted || facts.directives.flags.contains(.public) || facts.directives.sharedMaxAge != .absent
     }

@@ -3,8 +3,7 @@ import HTTPSemantics
 import HTTPTypes
 
 extension CacheRules {
-    /// Returns true if the request has a condition of its own that yields 304 for the stored response (RFC 9111 section
-    /// 4.3.2).
+    /// Returns true if the request has a precondition that yields 304 for the stored response (RFC 9111 section 4.3.2).
     ///
     /// `If-None-Match` takes precedence over `If-Modified-Since` (RFC 9110 section 13.2.2). `If-Match` and
     /// `If-Unmodified-Since` do not apply to caches and are ignored.

@@ -46,8 +46,8 @@ extension CacheRules {
             remainingLifetime: chosen.freshness.remaining)
     }
 
-    /// The entity tag of another stored response for the union: that of a partial response only if it covers the
-    /// requested range (RFC 9111 section 4.3.2).
+    /// The entity tag of another stored response for the union. A partial response contributes its tag only if it covers the requested
+    /// range (RFC 9111 section 4.3.2).
     private func tagForUnion(_ other: StoredResponse, _ request: CacheRequest, now: Date) -> EntityTag? {
         guard isCandidate(other, request, now: now) else { return nil }
         if !other.isComplete {

@@ -66,8 +66,8 @@ extension CacheRules {
             })
     }
 
-    /// The stored responses that a 304 identifies: all with the same strong validator; failing that, the most recent
-    /// with the same weak one; failing any validator, the only one, if it has none either.
+    /// The stored responses that a 304 identifies: all with the same strong validator; otherwise the most recent one with the same weak
+    /// validator. If the 304 has no validator, the only stored response, if that has none either.
     private func identify(
         _ fields: HTTPFields, among initial: [Int], of stored: [StoredResponse], receivedAt: Date
     ) -> [Int] {

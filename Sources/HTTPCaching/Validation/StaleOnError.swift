@@ -10,13 +10,12 @@ public enum OriginFailure: Sendable, Hashable {
 }
 
 extension CacheRules {
-    /// Returns true if a stored response may be served although the origin did not confirm it.
+    /// Returns true if a stored response may be served although the origin did not validate it.
     ///
-    /// `stale-if-error` of the response or of the request limits the time (RFC 5861 section 4); without it, an
-    /// unreachable origin suffices (RFC 9111 section 4.2.4), an error status does not unless
-    /// ``treatsServerErrorAsUnreachable``. Never if `must-revalidate`, `no-cache`, or in a shared cache
-    /// `proxy-revalidate` or `s-maxage` forbid it, nor if the request requires a fresher response. Of the statuses,
-    /// 500, 502, 503 and 504 count as failures.
+    /// `stale-if-error` of the response or of the request limits the time (RFC 5861 section 4). Without it, an unreachable origin is
+    /// sufficient (RFC 9111 section 4.2.4); an error status is sufficient only with ``treatsServerErrorAsUnreachable``. Returns false if
+    /// `must-revalidate`, `no-cache`, or in a shared cache `proxy-revalidate` or `s-maxage` forbid it, or if the request requires a fresher
+    /// response. The statuses 500, 502, 503 and 504 count as failures.
     public func mayServeStale(
         _ stored: StoredResponse, after failure: OriginFailure, for request: CacheRequest, now: Date
     ) -> Bool {

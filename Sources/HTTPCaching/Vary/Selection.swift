@@ -61,7 +61,7 @@ extension CacheRules {
     /// without looking at their meaning.
     package func selectingNames(of response: HTTPFields) -> Set<String> { selectingNames(response, []) }
 
-    /// The names in `Vary` and those of ``alwaysVaryingNames``.
+    /// The names in `Vary`, and ``alwaysVaryingNames``.
     func selectingNames(_ response: HTTPFields, _ redirects: [StoredHead]) -> Set<String> {
         CacheRules.namesInVary(response, redirects).union(alwaysVaryingNames)
     }

@@ -27,7 +27,7 @@ package struct NetworkAddress: Hashable, Sendable {
 
     package var isIPv4: Bool { bytes.count == 4 }
 
-    /// Returns true if the first `bits` bits equal those of a prefix of the same family.
+    /// Returns true if the first `bits` bits equal the bits of a prefix of the same family.
     package func begins(_ prefix: Self, bits: Int) -> Bool {
         guard bytes.count == prefix.bytes.count else { return false }
         let whole = bits / 8

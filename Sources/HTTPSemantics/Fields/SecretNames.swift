@@ -1,4 +1,5 @@
-/// The names of header fields and query parameters whose values authorise whoever knows them: the one list for heads, logs and pages.
+/// The names of header fields and query parameters whose values are secrets. This is the only such list, for response heads, logs and
+/// pages.
 ///
 /// All names are in lower case.
 package enum SecretNames {

@@ -15,7 +15,7 @@ public struct HostPattern: Sendable, Hashable, ExpressibleByStringLiteral {
     }
 }
 
-/// A name in which `*` stands for any text, none too.
+/// A name in which `*` matches any text, including the empty one.
 struct NamePattern: Sendable, Hashable {
     private static let wildcard = UInt8(ascii: "*")
 

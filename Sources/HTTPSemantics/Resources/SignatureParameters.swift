@@ -1,9 +1,9 @@
-/// Query parameters that authorise a request without identifying the resource: those of signed URLs, which differ each
+/// Query parameters that authorise a request without identifying the resource. They are the parameters of signed URLs, which differ each
 /// time one is generated.
 ///
-/// A validator is unique to its resource only (RFC 9110 section 8.8.3): a partial is resumed, and a stored body
-/// confirmed by a 304, only if the final URL is that of the resource they came from. `isSameResource(_:_:)` compares
-/// all of it except these parameters, and treats a scheme's parameters as a signature only if its marks are present.
+/// A validator is unique only within its resource (RFC 9110 section 8.8.3). A partial is therefore resumed, and a stored body confirmed by
+/// a 304, only if the final URL belongs to the same resource. `isSameResource(_:_:)` compares the whole URL except for these parameters,
+/// and treats a scheme's parameters as a signature only if its marks are present.
 ///
 ///     configuration.rules.signatures.schemes.append(
 ///         .init("our CDN", marks: ["token"], others: ["expires"]))
@@ -36,7 +36,7 @@ public struct SignatureParameters: Sendable, Hashable {
         public let name: String
         /// The parameters that must all be present.
         public let marks: [Mark]
-        /// Further parameters of the signature. A `*` in a name stands for any text.
+        /// Further parameters of the signature. A `*` in a name matches any text.
         public let others: Set<String>
         /// The hosts whose URLs are signed so; empty: any.
         public let hosts: [HostPattern]
@@ -53,8 +53,8 @@ public struct SignatureParameters: Sendable, Hashable {
         /// A single parameter that never identifies the resource.
         public init(parameter name: String) { self.init(name, marks: [Mark(name, .any)]) }
 
-        /// Parameters that never say what is asked for, whatever their values and however often they occur: names, in which a `*`
-        /// stands for any text.
+        /// Parameters that never identify the resource, whatever their values and however often they occur. A `*` in a name matches any
+        /// text.
         public init(ignoring names: Set<String>, hosts: [HostPattern] = []) {
             self.init("ignored", marks: [], others: names, hosts: hosts)
         }
@@ -102,8 +102,8 @@ public struct SignatureParameters: Sendable, Hashable {
         return isSameResource(one, other)
     }
 
-    /// The parameters in their order, byte for byte, without those of signatures; `nil` when there is no query, or nothing but
-    /// a signature in it.
+    /// The parameters in their order, byte for byte, without those of signatures. `nil` if there is no query, or if it contains only a
+    /// signature.
     package func unsigned(_ url: HTTPURL) -> [QueryParameter]? {
         guard let query = url.query else { return nil }
         let parameters = QueryParameter.all(of: query)

@@ -8,7 +8,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// A control, or a character that has no width of its own: zero-width spaces and joiners, fillers, tags and annotations.
+    /// A control character, or a character without a width: zero-width spaces and joiners, fillers, tags and annotations.
     package var isHidden: Bool {
         switch value {
         case 0x034F, 0x115F...0x1160, 0x17B4...0x17B5, 0x180B...0x180F, 0x200B...0x200D, 0x2060...0x2065, 0x3164,

@@ -1,4 +1,4 @@
-// The next array of a list, written beside the one that holds.
+// The next array of a list, written next to the current one.
 
 extension Catalogue {
     /// An item's row as staging sees it.

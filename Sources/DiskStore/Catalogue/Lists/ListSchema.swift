@@ -1,21 +1,22 @@
 /// The tables of lists: ids that a server lists, and their records.
 ///
-/// * `lists` has one row a list. `revision` is the array of ids that holds; `staging` names the sync that prepares the next one, 0
-///   while there is none; `change` counts the records that were stored.
-/// * `list_items` has the ids. An item belongs to the revisions from `since` on, and before `until`: a new array is
-///   written next to the old one in small transactions, and one change of `lists.revision` takes it over, removals included.
-///   `age` orders them newest first: the modification time, negated, where the server tells it.
-///   A `since` or `until` above `lists.revision`, except the `until` of `open`, is staged. Only the sync whose token is `staging`
-///   writes such values, and the next sync undoes all of them before it writes its own. An id has at most one row with one `until`,
-///   so at most one that is listed.
-///   Queries write `+since`, so that SQLite does not search by `list_items_by_since`, which serves the undoing alone: nearly all rows of a
-///   list have begun.
-/// * `list_records` has the records, `sort_key` as `ListSortKey` encodes it. The record of an id that the revision does not have is
-///   found by nobody, and deleted later.
-/// * `list_pending` has the ids whose records are to be fetched, those first that were tried least, then the newest. `since` is the
-///   revision that asked for the record, `renewed` a later one that asked again, or 0. Both may be staged.
-/// * `list_totals` estimates what all this takes in the index: eviction cannot free it. Triggers keep it, whoever deletes.
-/// * `list_garbage` has lists that were removed and whose rows are still there.
+/// * `lists` has one row per list. `revision` is the current array of ids; `staging` is the token of the sync that prepares the next one,
+///   or 0 if there is none; `change` counts the stored records.
+/// * `list_items` has the ids. An item belongs to the revisions from `since` on, and before `until`. A new array is written next to the old
+///   one in small transactions, and one change of `lists.revision` activates it, including removals. `age` orders the ids newest first: it
+///   is the negated modification time, if the server sends it.
+///   A `since` or `until` above `lists.revision`, except the `until` of `open`, is staged. Only the sync whose token is `staging` writes
+///   such values, and the next sync undoes all of them before it writes its own. An id has at most one row for each `until`, and therefore
+///   at most one current row.
+///   Queries write `+since`, so that SQLite does not search by `list_items_by_since`. That index serves only the undoing: nearly all rows
+///   of a list have a `since` of the past.
+/// * `list_records` has the records, with `sort_key` as `ListSortKey` encodes it. If the revision does not contain an id, queries do not
+///   return its record, and it is deleted later.
+/// * `list_pending` has the ids whose records are to be fetched, least tried first, then newest first. `since` is the revision that
+///   requested the record; `renewed` is a later one that requested it again, or 0. Both may be staged.
+/// * `list_totals` estimates the size of all these tables in the index, which eviction cannot free. Triggers maintain it for every
+///   deletion.
+/// * `list_garbage` has the removed lists whose rows still exist.
 enum ListSchema {
     /// The `until` of an item that is still listed.
     static let open = Int64.max

@@ -130,7 +130,7 @@ extension Catalogue {
             { $0.bind(1, keyHash(key)).bind(2, key.value) }, row: { _ in true }) ?? false
     }
 
-    /// For how long what is stored under a key may be stale, by the most generous of its sets, in seconds; -1: not at all.
+    /// The seconds for which the entries of a key may be stale, by its most permissive set, or -1 if they may not.
     func pinnedMaxStale(_ key: EntryKey) throws(StoreError) -> Int64 {
         try first(
             "SELECT max(s.max_stale) FROM pins p JOIN pin_sets s ON s.id = p.pin_set WHERE p.key_hash = ?1 AND p.key = ?2",
