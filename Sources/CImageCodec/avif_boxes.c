@@ -117,7 +117,7 @@ static bool scan_locations(scanner *self, span box) {
         bool is_merged = extents > 1;
         for (; extents > 0; extents--) {
             if (!skip(&box, offset_size) || !take(&box, length_size, &length)) return true;
-            // Items do not overlap: what is copied is less than the file.
+            // Items do not overlap, so the copied bytes are fewer than those of the file.
             word = length < self->file ? length : self->file;
             if (is_merged && !count(self, &self->found->merged, word, self->file, "bytes of items in parts"))
                 return false;
@@ -237,7 +237,7 @@ static bool scan_meta(scanner *self, span box) {
         if (is_type(type, "pitm") && take_version(&part, &version, &flags) && take(&part, version ? 4 : 2, &primary))
             self->primary = (uint32_t)primary;
     }
-    // References say which items are cells, properties how large they are: they stand in either order.
+    // References say which items are cells, and properties how large they are. They may occur in either order.
     self->cell_count = 0;
     if (references.at && !scan_references(self, references)) return false;
     qsort(self->cells, self->cell_count, sizeof *self->cells, compare);

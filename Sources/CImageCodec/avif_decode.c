@@ -8,7 +8,7 @@
 // Rows that are converted at once, and those above and below them that chroma is interpolated from.
 enum { band_rows = 64, band_margin = 2 };
 
-/// More are not told apart.
+/// Larger sizes are not distinguished.
 static const uint64_t most_bytes = (uint64_t)1 << 40;
 
 struct icodec_avif {
@@ -136,7 +136,7 @@ static uint64_t cells(const icodec_avif *avif) {
     return may_be ? avif->boxes.cells : 0;
 }
 
-/// Bytes of the planes that are decoded: twice, or with those of the cells that they are put together of, and the state of the decoders.
+/// The bytes of the decoded planes, twice or together with those of their cells, and of the decoders' state.
 static uint64_t decoded_bytes(const icodec_avif *avif) {
     const avifImage *image = avif->decoder->image;
     uint64_t pixels = (uint64_t)(image->width + 128) * (image->height + 128);
@@ -215,7 +215,7 @@ static bool convert_band(icodec_avif *avif, uint32_t row, icodec_error *error) {
         avifRGBImageSetDefaults(&rgb, avif->view);
         rgb.depth = 8;
         rgb.format = AVIF_RGB_FORMAT_RGBA;
-        // Of more than 8 bits libyuv's results differ a little from those of libavif, which avifdec writes of opaque images.
+        // For more than 8 bits, libyuv's results differ slightly from those of libavif, which avifdec uses for opaque images.
         rgb.avoidLibYUV = image->depth > 8 && !image->alphaPlane;
         rgb.pixels = avif->band;
         rgb.rowBytes = image->width * 4;

@@ -49,7 +49,7 @@ static bool encode(
     // The scale of avifenc.
     int quantizer = ((100 - options->quality) * AVIF_QUANTIZER_WORST_QUALITY + 50) / 100;
     encoder->minQuantizer = encoder->maxQuantizer = quantizer;
-    // Edges of transparency show more than those of colours.
+    // Artefacts are more visible at the edges of transparency than at those of colours.
     encoder->minQuantizerAlpha = encoder->maxQuantizerAlpha = quantizer / 2;
     avifResult result = avifEncoderAddImage(encoder, image, 1, AVIF_ADD_IMAGE_FLAG_SINGLE);
     if (result == AVIF_RESULT_OK) result = avifEncoderFinish(encoder, file);

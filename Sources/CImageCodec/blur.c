@@ -64,7 +64,7 @@ static bool blur(
         if (!icodec_watch_allows(watch, error)) return false;
         widen(from + done * 4, first + done * 4, part);
     }
-    // Three boxes of widths whose variances add up to that of the Gaussian.
+    // Three boxes, with widths whose variances add up to that of the Gaussian.
     double ideal = sqrt(12 * sigma * sigma / 3 + 1);
     uint32_t lower = (uint32_t)floor(ideal);
     if (lower % 2 == 0) lower--;

@@ -66,8 +66,7 @@ static double srgb_light(double value) {
 
 static bool is_near(double left, double right, double tolerance) { return fabs(left - right) <= tolerance; }
 
-/// Compares the effect of the profile, not its name: primaries and curves equal those of sRGB within the precision of 8
-/// bits.
+/// Compares the effect of the profile, not its name: primaries and curves must equal those of sRGB within 8-bit precision.
 static bool is_srgb(cmsHPROFILE profile) {
     static const struct {
         cmsTagSignature primary, curve;

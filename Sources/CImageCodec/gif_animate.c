@@ -53,7 +53,7 @@ static void include(area *area, uint32_t column, uint32_t row) {
     if (row >= area->bottom) area->bottom = row + 1;
 }
 
-/// Adds to an area the pixels of `after` that are not those of `before`: all of them, or the ones that have become transparent.
+/// Extends an area by the pixels of `after` that differ from `before`: all differing pixels, or only those that became transparent.
 static bool compare(
     const icodec_gif_animator *self, const uint8_t *before, const uint8_t *after, bool only_holes, area *area,
     const icodec_watch *watch, icodec_error *error) {
@@ -69,7 +69,7 @@ static bool compare(
     return true;
 }
 
-/// Appends a frame: the pixels of an area that are not those of the canvas.
+/// Appends a frame: the pixels of an area that differ from the canvas.
 static bool put(
     icodec_gif_animator *self, const uint8_t *canvas, area area, gif_control *frame, const icodec_watch *watch,
     icodec_error *error) {
@@ -87,8 +87,8 @@ static bool put(
     return icodec_gif_put_frame(&self->writer, &part, frame, watch, error);
 }
 
-/// Takes the time of the pending frame: hundredths of a second, at least 2, as browsers show less for 10. What rounding takes from one
-/// frame, or adds to it, the next one has.
+/// Takes the time of the pending frame in hundredths of a second. It is at least 2, because browsers show shorter frames for 10. A rounding
+/// error is carried over to the next frame.
 static uint64_t take_time(icodec_gif_animator *self) {
     int64_t milliseconds = (int64_t)self->milliseconds + self->rest;
     int64_t hundredths = milliseconds < 20 ? 2 : (milliseconds + 5) / 10;
@@ -115,7 +115,7 @@ static bool write_pending(
     gif_control frame = {.is_animated = next || self->written};
     const uint8_t *canvas = self->canvas;
     for (uint64_t left = take_time(self); left; drawn = nothing, canvas = self->pending) {
-        // The greatest time of a frame is 65535; more is that of several, of which the last one is not too short.
+        // The greatest duration of a frame is 65535. A longer one is split into several frames, of which the last one is not too short.
         frame.delay = left > UINT16_MAX ? 60000 : (uint32_t)left;
         left -= frame.delay;
         if (!left && holes.left < holes.right) {

@@ -44,14 +44,14 @@ static bool fail(icodec_gif *gif, icodec_error *error) {
     return icodec_fail(error, ICODEC_CORRUPT, offset, "%s", reason ? reason : "not a valid GIF");
 }
 
-/// Counts a block of data. Of the 255 bytes that one may have, encoders use nearly all.
+/// Counts a block of data. Encoders use nearly all of the 255 bytes that a block may have.
 static bool count_block(icodec_gif *gif, icodec_error *error) {
     if (++gif->blocks > icodec_most_items + gif->source.size / 64)
         return icodec_fail(error, ICODEC_LIMIT, -1, "too many small blocks of data");
     return gif->blocks % 4096 != 0 || icodec_watch_allows(&gif->watch, error);
 }
 
-/// Takes what is needed of an extension, and skips the rest.
+/// Reads the needed parts of an extension, and skips the rest.
 static bool read_extension(icodec_gif *gif, GraphicsControlBlock *control, icodec_error *error) {
     int code = 0;
     GifByteType *block = NULL;

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-// Less than half the time of giflib's, which asks for each byte by a call and takes each string from a stack. A code stands for the string of
-// another code and one byte more. Most strings are short: they are in the table, with their length, and are written by one store of eight
-// bytes; what is behind them is written over by the next one. Widths grow as in giflib: with the first free code that needs another bit,
+// Takes less than half the time of giflib, which calls a function for each byte and takes each string from a stack. A code represents the
+// string of another code followed by one byte. Most strings are short: the table contains them with their length, and one store of eight
+// bytes writes them; the next string overwrites the excess. Code widths grow as in giflib: with the first free code that needs another bit,
 // up to 12.
 
 /// The weight of one byte in an entry of the table, and the least entry of a string of more than seven bytes.
@@ -54,7 +54,7 @@ static inline void add(icodec_lzw *lzw, uint32_t code, uint64_t string, uint32_t
     else add_long(lzw, code, string, prefix, byte);
 }
 
-/// Writes what is behind the first seven bytes of a string; returns its length.
+/// Writes the rest of a string after its first seven bytes, and returns its length.
 static uint32_t put_long(const icodec_lzw *lzw, uint32_t code, uint8_t *to) {
     uint32_t length = lzw->length[code];
     for (uint32_t left = length; left > 7; code = lzw->prefix[code]) to[--left] = lzw->suffix[code];
@@ -76,7 +76,7 @@ lzw_state icodec_lzw_run(
     lzw_state state = lzw_enough;
     while (count < wanted) {
         if (held < width && end - from >= 8) {
-            // As many whole bytes as there is room for. What else of them is in the upper bits is there again next time.
+            // Adds as many whole bytes as fit. Partial bytes in the upper bits are read again next time.
             bits |= get(from) << held;
             from += (63 - held) / 8;
             held |= 56;
@@ -103,7 +103,7 @@ lzw_state icodec_lzw_run(
             state = lzw_broken;
             break;
         }
-        // The next free code is the string that it is about to become: that of the last code and its first byte.
+        // The next free code is the string that it is about to become: the string of the last code followed by its own first byte.
         uint64_t string = code < next ? lzw->strings[code] : last_string;
         if (next < lzw_codes) {
             add(lzw, next, last_string, last, (uint8_t)string);

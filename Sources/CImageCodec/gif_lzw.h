@@ -6,10 +6,10 @@
 
 enum { lzw_codes = 4096, lzw_slack = lzw_codes + 8 };
 
-/// The state of GIF's variant of LZW (GIF89a, appendix F) in one frame. What it produces stands in `output` until it is taken.
+/// The state of GIF's variant of LZW (GIF89a, appendix F) in one frame. Its results remain in `output` until they are consumed.
 typedef struct {
-    // Of each code the first seven bytes of its string, the first one lowest, and in the highest eight times the length, 64 for any of
-    // more than seven bytes.
+    // For each code, the first seven bytes of its string, lowest byte first. The highest byte is eight times the length, or 64 for more
+    // than seven bytes.
     uint64_t strings[lzw_codes];
     // Of strings of more than seven bytes:
     uint16_t length[lzw_codes];

@@ -25,7 +25,7 @@ static bool takes(gif_palette *palette, uint32_t colors, const uint8_t *pixel, b
     bool has_room = palette->count < colors;
     if (!is_drawn && palette->transparent < 0 && has_room) icodec_gif_palette_add_transparent(palette);
     if (!is_drawn && palette->transparent >= 0) return true;
-    // Without a transparent entry, what is there already is drawn once more.
+    // If there is no transparent entry, unchanged pixels are drawn again.
     if (!pixel[3]) return false;
     if (icodec_gif_palette_find(palette, pixel) >= 0) return true;
     if (!is_drawn || !has_room) return false;

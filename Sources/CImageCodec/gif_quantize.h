@@ -6,7 +6,7 @@
 
 enum { gif_points = 1 << 15 };
 
-/// Pixels of the same colour, or of colours that are so near that they are not told apart.
+/// Pixels of the same colour, or of colours that are too similar to distinguish.
 typedef struct {
     uint64_t count;
     uint64_t sum[3];
@@ -36,8 +36,8 @@ bool icodec_gif_error(
 /// Returns true if the histogram has at most so many colours, and all of them exactly.
 bool icodec_gif_is_exact(const gif_histogram *histogram, uint32_t colors);
 
-/// Appends to the palette the colours themselves if they are at most `colors`, else as many that stand for them.
-/// The histogram's points are in another order afterwards.
+/// Appends the colours themselves to the palette if there are at most `colors`, otherwise as many representative ones. Changes the order of
+/// the histogram's points.
 bool icodec_gif_quantize(
     gif_histogram *histogram, uint32_t colors, gif_palette *palette, const icodec_watch *watch, icodec_error *error);
 

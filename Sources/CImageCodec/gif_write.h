@@ -81,7 +81,7 @@ bool icodec_gif_writer_create(gif_writer *writer, uint32_t width, uint32_t heigh
 
 void icodec_gif_writer_destroy(gif_writer *writer);
 
-/// Appends a frame: the pixels of a part that are not those of the canvas.
+/// Appends a frame: the pixels of an area that differ from the canvas.
 bool icodec_gif_put_frame(
     gif_writer *writer, const gif_part *part, gif_control *frame, const icodec_watch *watch, icodec_error *error);
 

@@ -96,7 +96,7 @@ static bool is_cut(const icodec_jpeg_core *core) {
     if (core->at_end) return true;
     // An end marker behind a cut is the last thing in the file; and what was right up to here was not damaged.
     if (info->unread_marker != JPEG_EOI || !core->source || core->damage.code != 0 || !ends_here(core)) return false;
-    // Of one scan, damaged data lack some blocks of the last row at most, when they are too short: tried with random bytes in a hundred
+    // With a single scan, damaged data that are too short lack at most some blocks of the last row: tested with random bytes in a hundred
     // files. The scans of a progressive file are hardly ever too short.
     return jpeg_has_multiple_scans((j_decompress_ptr)info) || info->input_iMCU_row + 1 < info->total_iMCU_rows ||
         info->total_iMCU_rows == 1;
@@ -104,7 +104,7 @@ static bool is_cut(const icodec_jpeg_core *core) {
 
 static void on_message(j_common_ptr info, int level) {
     icodec_jpeg_core *core = info->client_data;
-    // Told of each marker segment; restart markers, of which an image may have many, are of level 3.
+    // Called for each marker segment. Restart markers, of which an image may have many, have level 3.
     if (level == 1 && !icodec_work_on(&core->work, 0, core->error)) longjmp(core->jump, 1);
     if (level >= 0) return;
     info->err->num_warnings++;
@@ -123,7 +123,7 @@ static void on_message(j_common_ptr info, int level) {
     case JWRN_HUFF_BAD_CODE:
     case JWRN_ARITH_BAD_CODE:
     case JWRN_BOGUS_PROGRESSION:
-        // Everybody shows such images: what is left of them may be all but a few blocks.
+        // All viewers show such images: all but a few blocks may be intact.
         info->err->format_message(info, message);
         icodec_jpeg_note(core, ICODEC_CORRUPT, message);
         break;

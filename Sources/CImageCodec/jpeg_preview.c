@@ -46,7 +46,7 @@ icodec_jpeg_preview *icodec_jpeg_preview_create(const icodec_limits *limits, ico
     return self;
 }
 
-/// Drops what is consumed and adds what came.
+/// Drops the consumed bytes and appends new ones.
 static bool take(icodec_jpeg_preview *self, const uint8_t *bytes, size_t count) {
     struct jpeg_source_mgr *input = &self->core.input;
     size_t rest = input->bytes_in_buffer;

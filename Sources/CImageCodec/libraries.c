@@ -53,7 +53,7 @@ typedef struct {
     atomic_bool is_open;
 } late_library;
 
-/// True once the process may lose the right to open files: what is not open then will not be.
+/// True once the process may lose the right to open files. Libraries that are not open by then cannot be opened.
 static atomic_bool is_final;
 
 static bool open_functions(const late_library *library, icodec_error *error) {

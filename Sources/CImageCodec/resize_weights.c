@@ -71,7 +71,7 @@ bool icodec_weights_create(const icodec_axis *axis, icodec_weights *weights) {
             weights->weights[(size_t)index * weights->stride] = 1;
             continue;
         }
-        // With a correction the neighbours of the outermost samples take part; there are none past the ends.
+        // With a correction, the neighbours of the outermost samples contribute too, except past the ends.
         uint32_t before = axis->correction != 0 && start > 0, after = axis->correction != 0 && to < axis->source;
         memset(exact, 0, weights->stride * sizeof *exact);
         double sum = 0;

@@ -25,7 +25,7 @@ static uint64_t time_of_frames(const WebPDemuxer *demuxer) {
     return milliseconds;
 }
 
-/// Counts the chunks from a position on, with those of frames: libwebp keeps a structure for each.
+/// Counts the chunks from a position on, including those of frames, because libwebp keeps a structure for each.
 static bool count_chunks(const uint8_t *bytes, size_t count, bool are_frames, icodec_work *work, icodec_error *error) {
     for (size_t at = 0; count - at >= 8;) {
         const uint8_t *chunk = bytes + at;

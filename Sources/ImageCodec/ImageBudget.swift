@@ -62,9 +62,9 @@ public final class ImageBudget {
         }
     }
 
-    /// Checks that the image may cost more time: for work of an application's own, every few milliseconds.
+    /// Checks that the image may use more time. An application's own work calls it every few milliseconds.
     ///
-    /// - Throws: `limitExceeded` when the time is over, `cancelled` when nobody waits for the image any more.
+    /// - Throws: `limitExceeded` when the time limit is reached, `cancelled` when no request waits for the image any more.
     public func check() throws(ImageCodecError) {
         defer { withExtendedLifetime(cancellation) {} }
         var watch = icodec_watch(deadline: icodec_cpu_seconds() + remaining - unaccounted, stop: cancellation?.cFlag)

@@ -3,9 +3,10 @@ internal import Glibc
 
 /// Memory that a process can hand to another one by a descriptor, without a copy.
 ///
-/// `@unchecked Sendable`: written by its first owner alone; ``init(adopting:byteCount:)`` makes sure that nobody writes it any more.
+/// `@unchecked Sendable`: only the first owner writes it, and ``init(adopting:byteCount:)`` ensures that no process writes it afterwards.
 package final class SharedMemory: @unchecked Sendable {
-    /// Whoever works for another process wants its pixels in such memory. Set before any image is decoded, by a process with one thread.
+    /// True in a process that decodes for another one, and therefore allocates pixels in such memory. Set before any image is decoded,
+    /// while the process has one thread.
     nonisolated(unsafe) package static var isPreferred = false
     /// As ``isPreferred``, for the rows that are kept of a decode.
     nonisolated(unsafe) package static var isPreferredForRows = false
@@ -37,11 +38,11 @@ package final class SharedMemory: @unchecked Sendable {
         bytes = memory.assumingMemoryBound(to: UInt8.self)
     }
 
-    /// Takes what another process has handed over, and makes sure that it stays as it is.
+    /// Takes ownership of memory from another process, and ensures that it no longer changes.
     ///
     /// - Parameters:
-    ///   - descriptor: Nil if it is something else than memory of so many bytes that nobody writes.
-    ///   - isSentOn: True for memory that is handed to a process again (``duplicate()``): a copy of the descriptor is kept.
+    ///   - descriptor: The memory. The result is nil if it is not memory of this size, or if a process can still write it.
+    ///   - isSentOn: True for memory that is handed to another process again (``duplicate()``). A copy of the descriptor is then kept.
     package init?(adopting descriptor: Int32, byteCount: Int, isSentOn: Bool) {
         var status = stat()
         // Sealed, it is not cut off either: a read beyond its end would be a signal.
@@ -78,9 +79,9 @@ package final class SharedMemory: @unchecked Sendable {
     /// A descriptor to send along. The memory can be read by this process as long as this value lives.
     package func duplicate() -> Int32 { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
 
-    /// Ends this process's own access, for another to adopt the memory: nobody may use its pixels afterwards.
+    /// Ends this process's access, so that another process can adopt the memory. Its pixels must not be used afterwards.
     ///
-    /// - Returns: The descriptor, which belongs to the caller.
+    /// - Returns: The descriptor, which the caller owns.
     package func surrender() -> Int32 {
         if isMapped { munmap(bytes, byteCount) }
         isMapped = false

@@ -17,7 +17,7 @@ struct ServeCommand: ParsableCommand {
     private static let name = "imgcache-server"
 
     func run() throws {
-        // Beside this program, after resolving its name on PATH.
+        // Look next to this program, after resolving its name on PATH.
         if let own = Self.ownPath, let slash = own.lastIndex(of: "/") { replace(with: own[...slash] + Self.name) }
         replace(with: Self.name)
         let reason = String(cString: strerror(errno))

@@ -5,9 +5,9 @@
 
 typedef struct icodec_avif icodec_avif;
 
-/// The most that an AVIF may have. A photo of 100 megapixels in cells of 512 x 512 has 400 items and as many references, and the same of its
-/// alpha; each has up to eight properties, which items of one kind share. MIAF (ISO/IEC 23000-22, section 7.3.11.4.2) wants 64 pixels of each side
-/// of a cell.
+/// The limits of an AVIF. A photo of 100 megapixels in cells of 512 x 512 has 400 items and as many references, and as many again for its
+/// alpha. Each item has up to eight properties, which items of one kind share. MIAF (ISO/IEC 23000-22, section 7.3.11.4.2) requires cells
+/// of at least 64 x 64 pixels.
 enum {
     icodec_avif_most_items = 4096, // and references between them
     icodec_avif_most_extents = 16384,
@@ -36,7 +36,7 @@ bool icodec_avif_scan(const uint8_t *bytes, size_t count, icodec_avif_boxes *box
 /// Opens an AVIF, an image or a sequence, and reads its container. `bytes` are in use until it is closed.
 icodec_avif *icodec_avif_open(const uint8_t *bytes, size_t count, const icodec_limits *limits, icodec_error *error);
 
-/// The size is that of the clean aperture; the orientation, by which it is to be turned, is in Exif's numbers.
+/// The size is that of the clean aperture. The orientation by which the image must be rotated is an Exif value.
 void icodec_avif_describe(const icodec_avif *avif, icodec_description *description, int32_t *orientation);
 
 void icodec_avif_set_watch(icodec_avif *avif, const icodec_watch *watch);

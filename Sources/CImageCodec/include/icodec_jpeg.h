@@ -63,8 +63,8 @@ typedef struct icodec_jpeg_preview icodec_jpeg_preview;
 
 icodec_jpeg_preview *icodec_jpeg_preview_create(const icodec_limits *limits, icodec_error *error);
 
-/// Takes further bytes and consumes what is complete. `has_header` once the size is known: then `icodec_jpeg_preview_start` is
-/// to be called, before which no scan is read. `scans` is the number of scans that are complete.
+/// Appends bytes and consumes the complete parts. `has_header` is set once the size is known. `icodec_jpeg_preview_start` must then be
+/// called; no scan is read before. `scans` is the number of complete scans.
 bool icodec_jpeg_preview_append(
     icodec_jpeg_preview *preview, const uint8_t *bytes, size_t count, bool *has_header, uint32_t *scans,
     icodec_error *error);

@@ -7,7 +7,7 @@ public final class AnimationEncoder {
     private let file: any AnimationEncoding
     private let width: Int
     private let height: Int
-    /// Of the first frame.
+    /// The profile and Exif of the first frame.
     private var (profile, exif): ([UInt8]?, [UInt8]?) = (nil, nil)
     private var count = 0
     /// The time of the frames so far.
@@ -100,7 +100,7 @@ extension ImageEncoder {
     /// True if a file of the format may hold an animation.
     public var holdsAnimations: Bool { options.encoding is any AnimatedFormatEncoding }
 
-    /// Bytes of memory that encoding an animation takes, with its file, beside the pixels of one frame.
+    /// The memory in bytes for encoding an animation and its file, in addition to the pixels of one frame.
     package func memory(ofAnimation frames: Int, width: Int, height: Int) -> Int {
         let pixels = width * height
         let file = (options.encoding as? any AnimatedFormatEncoding)?.fileSize(pixels: pixels) ?? 0

@@ -140,12 +140,12 @@ public final class AnimationReader {
 }
 
 extension ImageDecoder {
-    /// Reads the frames of a file: of an animated GIF or WebP, or the only one of a still image.
+    /// Reads the frames of an animated GIF or WebP, or the only frame of a still image.
     ///
     /// - Parameters:
-    ///   - sizing: The size of the frames; nil: the stored one. A part that is selected by content is that of the first frame.
-    ///   - budget: The budget of all frames together, which may be shared with later operations. Default: a new one with ``limits``.
-    /// - Throws: The errors of ``decode(_:to:within:)``; `limitExceeded` also for too many frames, pixels of all frames, or seconds.
+    ///   - sizing: The size of the frames, or nil for the stored size. A crop that depends on the content is chosen by the first frame.
+    ///   - budget: The budget of all frames together, which later operations may share. Default: a new one with ``limits``.
+    /// - Throws: The errors of ``decode(_:to:within:)``. `limitExceeded` also for too many frames, or too many pixels or seconds in total.
     public func frames(
         of source: ImageSource, to sizing: ImageSizing? = nil, within budget: ImageBudget? = nil
     ) throws(ImageCodecError) -> AnimationReader {

@@ -64,7 +64,7 @@ enum CoefficientTables {
         }
     }
 
-    /// The value that `size` bits stand for (ITU-T T.81, F.2.2.1).
+    /// The value that `size` bits encode (ITU-T T.81, F.2.2.1).
     @inline(__always)
     static func value(_ bits: Int, size: Int) -> Int {
         size == 0 || bits &>> (size &- 1) != 0 ? bits : bits &- (1 &<< size) &+ 1

@@ -37,7 +37,7 @@ struct EighthScaleDecoder {
         untilRestart = interval == 0 ? .max : interval
     }
 
-    /// The memory in bytes that an image takes beside its rows, at most.
+    /// The greatest memory in bytes that an image needs, in addition to its rows.
     static func memory(width: Int, height: Int) -> Int { 512 << 10 + (width + 15) / 8 * ((height + 15) / 8) * 3 }
 
     /// Decodes all samples. False for whatever is left to libjpeg.

@@ -4,7 +4,7 @@ internal import CImageCodec
 struct EighthScaleLayout {
     /// One component's samples.
     struct Plane {
-        /// The index of the first sample among those of all planes.
+        /// The index of the plane's first sample in the samples of all planes.
         var start: Int
         var stride: Int
         /// The image's pixels to a sample, as a shift.

@@ -27,7 +27,7 @@ final class EighthScaleReader: RowReading {
         return count
     }
 
-    /// Converts a row to red, green, blue and 255. Samples of the differences that stand for two pixels are repeated.
+    /// Converts a row to red, green, blue and 255. Horizontally subsampled chroma samples are repeated.
     private func convert(_ row: Int, _ target: UnsafeMutableRawBufferPointer) {
         let (samples, width) = (samples, width)
         var pixels = target.mutableBytes

@@ -1,4 +1,4 @@
-/// The bits of entropy-coded data: what is read of them, and the position behind it.
+/// A reader of the bits of entropy-coded data: the buffered bits, and the position after them.
 ///
 /// A value that is passed and returned, so that it stays in registers.
 struct EntropyBits {
@@ -8,7 +8,7 @@ struct EntropyBits {
     var count = 0
     /// The position in the data of the byte after those in the buffer.
     var position = 0
-    /// The number of the last bits in the buffer that stand for data after a marker.
+    /// The number of trailing bits in the buffer that replace data after a marker.
     var padding = 0
 
     init(position: Int) { self.position = position }

@@ -75,13 +75,12 @@ struct DecodingPass {
 }
 
 extension ImageDecoder {
-    /// Decodes a file once for several images. Their sizes must have the same ``DecodingTarget/scale``; each result is
-    /// identical to that of ``decode(_:to:)``, bit for bit.
+    /// Decodes a file once for several images. Their sizes must have the same ``DecodingTarget/scale``. Each result is bit-identical to
+    /// that of ``decode(_:to:)``.
     ///
     /// - Parameters:
-    ///   - cancellation: Stops the decode for all of them. An output cancelled by its own budget is omitted from the
-    ///     remaining work.
-    ///   - collector: Keeps the rows, if the file is a JPEG and complete.
+    ///   - cancellation: Stops the whole decode. If an image's own budget is cancelled, only that image is dropped.
+    ///   - collector: Keeps the rows, if the file is a complete JPEG.
     package func decode(
         _ source: ImageSource, _ outputs: [DecodingOutput], cancellation: ImageCancellation?,
         collecting collector: RowCollector? = nil

@@ -29,7 +29,7 @@ package struct DecodingTarget: Sendable {
 extension ImageDecoder {
     /// The header of a file, for ``target(_:of:)``.
     ///
-    /// - Parameter budget: The budget of the image that the header is read for. Default: one of its own.
+    /// - Parameter budget: The budget of the image that the header is read for. Default: a new one.
     package func header(
         of source: ImageSource, within budget: ImageBudget? = nil
     ) throws(ImageCodecError) -> ImageHeader {

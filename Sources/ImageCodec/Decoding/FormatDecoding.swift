@@ -10,7 +10,7 @@ protocol FormatDecoding {
     /// - Parameter size: The size before turning and cropping.
     static func scale(of header: ImageHeader, for size: ResizePlan.Size) -> DecodingScale
 
-    /// Bytes of memory that the decoder takes, beside 256 KiB for streams and 160 bytes for each column.
+    /// The decoder's memory in bytes, in addition to 256 KiB for streams and 160 bytes for each column.
     static func memory(of header: ImageHeader, at scale: DecodingScale) -> Int
 
     /// Decodes a file for the outputs of a pass.
@@ -18,7 +18,7 @@ protocol FormatDecoding {
 }
 
 extension ImageFormat {
-    /// The decoder of the format; `nil`: files of the format are told by their signature, and not read.
+    /// The decoder of the format, or `nil` if files of the format are recognised but not decoded.
     var decoding: (any FormatDecoding.Type)? {
         if self == .jpeg { return JPEGDecoding.self }
         if self == .png { return PNGDecoding.self }

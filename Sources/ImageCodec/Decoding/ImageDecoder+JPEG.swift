@@ -71,7 +71,6 @@ extension ImageDecoder {
         }?.0 ?? 8
     }
 
-    /// At 1/8 a pixel is the mean of the 64 that it stands for; at 2/8 and 4/8 it is close to the value at their
-    /// centre.
+    /// At 1/8 a pixel is the mean of the 64 pixels that it replaces. At 2/8 and 4/8 it is close to the value at their centre.
     static func correction(_ eighths: Int) -> Double { eighths == 1 ? 1.0 / 24 : 0 }
 }

@@ -1,7 +1,7 @@
 internal import CImageCodec
 
 extension ImageDecoder {
-    /// The registered decoder of a file; nil: the package decodes it, or nobody does.
+    /// The registered decoder of a file, or nil if the package decodes the file or no decoder does.
     func registeredDecoder(of source: ImageSource) throws(ImageCodecError) -> (any ImageDecoding)? {
         guard !registered.isEmpty, source.byteCount > 0 else { return nil }
         let start = try source.prefix(ImageFormat.signatureLength)

@@ -17,7 +17,7 @@ enum WebPDecoding: FormatDecoding {
         return .size(width: width, height: height)
     }
 
-    /// The file, the pixels that are decoded, and of a lossless image those of the stored size.
+    /// The memory for the file, the decoded pixels, and the full-size pixels of a lossless image.
     static func memory(of header: ImageHeader, at scale: DecodingScale) -> Int {
         let size = header.size(at: scale)
         let whole = header.width * header.height * 4

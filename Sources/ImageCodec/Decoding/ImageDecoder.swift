@@ -14,7 +14,7 @@ public struct ImageDecoder: Sendable {
         case keepProfile
     }
 
-    /// The pixels, bytes and seconds that one image may cost. Default: those of ``DecodingLimits``.
+    /// The limits of one image: pixels, bytes and seconds. Default: those of ``DecodingLimits``.
     public var limits = DecodingLimits()
     /// True to return the available part of a truncated file. Default false: an error.
     public var allowTruncated = false

@@ -1,22 +1,22 @@
-/// A decoder of a format that the package does not read itself.
+/// A decoder of a format that the package does not decode itself.
 ///
-/// Registered in the configuration of a cache, it decodes the files whose first bytes it recognizes; JPEG, PNG, WebP, GIF and AVIF are always
-/// decoded by the package. Its images are resized, processed, kept in memory and stored as those of the package's own decoders,
-/// within the same limits:
+/// Registered in the configuration of a cache, it decodes the files whose first bytes it recognises. The package always decodes JPEG, PNG,
+/// WebP, GIF and AVIF itself. Images of a registered decoder are resized, processed, kept in memory and stored like those of the package's
+/// decoders, within the same limits:
 ///
 /// * The size in the header is checked against ``DecodingLimits/pixels`` and ``DecodingLimits/side``, and the memory against
 ///   ``DecodingLimits/memory``, before ``decode(_:within:)`` is called.
-/// * CPU time is charged to the image's budget. A decoder that calls ``ImageBudget/check()`` every few milliseconds is
-///   stopped when the time is over or nobody waits for the image any more.
+/// * CPU time is charged to the image's budget. A decoder that calls ``ImageBudget/check()`` every few milliseconds is stopped when the
+///   time limit is reached, or when no request waits for the image any more.
 /// * The ``identity`` is part of the key under which derived images are stored.
 ///
-/// Calls come from several threads at a time.
+/// Several threads may call it concurrently.
 public protocol ImageDecoding: Sendable {
     /// The format that is decoded.
     var format: ImageFormat { get }
 
-    /// The name and version of the decoder. Change it when the decoder's pixels change: images derived with another identity are
-    /// rendered anew.
+    /// The name and version of the decoder. Change it when the decoder's pixels change: images that were derived with another identity are
+    /// rendered again.
     var identity: String { get }
 
     /// Recognizes a file of the format.
@@ -46,7 +46,7 @@ public struct DecodingHeader: Sendable {
     public var height: Int
     /// False if every pixel is opaque. Default true.
     public var mayHaveAlpha = true
-    /// Bytes of memory that decoding takes beside the pixels. Default: the size of the file.
+    /// The memory in bytes that decoding needs in addition to the pixels. Default: the size of the file.
     public var memory: Int?
 
     public init(width: Int, height: Int) {

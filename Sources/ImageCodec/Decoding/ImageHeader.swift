@@ -22,7 +22,7 @@ package struct ImageHeader: @unchecked Sendable {
     /// An application's decoder.
     struct Registered: Sendable {
         let identity: String
-        /// Bytes that decoding takes beside the pixels.
+        /// The memory in bytes that decoding needs in addition to the pixels.
         let memory: Int
     }
 

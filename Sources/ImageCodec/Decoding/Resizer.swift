@@ -89,7 +89,7 @@ final class RowResizer {
 
     deinit { icodec_resizer_destroy(resizer) }
 
-    /// Begins another image of the same size, with pixels of its own.
+    /// Begins another image of the same size, with new pixels.
     ///
     /// - Throws: `outOfMemory`.
     func restart(hasAlpha: Bool) throws(ImageCodecError) {

@@ -6,7 +6,7 @@ protocol FormatEncoding {
     /// A text that is the same for equal options and for no others: thumbnails are stored under it, so it never changes.
     var recipe: String { get }
 
-    /// Bytes of memory that encoding takes beside the image's pixels, 512 KiB for streams, and 256 bytes for each column.
+    /// The memory in bytes that encoding needs in addition to the image's pixels, 512 KiB for streams, and 256 bytes for each column.
     func memory(pixels: Int, isOpaque: Bool) -> Int
 
     /// Encodes an image.

@@ -65,7 +65,7 @@ public struct ImageEncoder: Sendable, Hashable {
         return try options.encoding.encode(image, within: budget, memory: left)
     }
 
-    /// Bytes that encoding an image of a size takes beside its pixels and the file.
+    /// The memory in bytes that encoding an image of a size needs in addition to its pixels and the file.
     package func memory(width: Int, height: Int, isOpaque: Bool) -> Int {
         if case .custom(let custom) = options { return custom.encoding.memory(width: width, height: height) }
         return width * 256 + (1 << 19) + options.encoding.memory(pixels: width * height, isOpaque: isOpaque)

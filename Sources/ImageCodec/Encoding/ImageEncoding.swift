@@ -1,9 +1,9 @@
-/// An encoder of a format that the package does not write itself.
+/// An encoder of a format that the package does not encode itself.
 ///
 ///     let thumbnail = try await cache.thumbnail(for: request, as: ImageEncoder(QOIEncoder()))
 ///
-/// Its files are kept in memory and stored as those of the package's own encoders, within the same limits. Calls come from several
-/// threads at a time.
+/// Its files are kept in memory and stored like those of the package's encoders, within the same limits. Several threads may call it
+/// concurrently.
 public protocol ImageEncoding: Sendable {
     /// The format that is written.
     var format: ImageFormat { get }
@@ -16,7 +16,7 @@ public protocol ImageEncoding: Sendable {
     /// - Parameter budget: The limits and the remaining time; ``ImageBudget/check()`` stops long work.
     func encode(_ image: DecodedImage, within budget: ImageBudget) throws(ImageCodecError) -> [UInt8]
 
-    /// Bytes of memory that encoding an image of a size takes beside its pixels and the file. Default: 4 for each pixel.
+    /// The memory in bytes that encoding an image of a size needs in addition to its pixels and the file. Default: 4 for each pixel.
     func memory(width: Int, height: Int) -> Int
 }
 

@@ -1,8 +1,8 @@
 internal import Glibc
 
 extension DecodedImage {
-    /// The image's BlurHash (blurha.sh) with 4 × 3 components, 3 × 4 for an upright one: a text that stands for a blurred placeholder.
-    /// Transparent pixels are on white.
+    /// The image's BlurHash (blurha.sh) with 4 × 3 components, or 3 × 4 for an upright image: a text that encodes a blurred placeholder.
+    /// Transparent pixels are composited on white.
     ///
     /// - Throws: `outOfMemory`.
     public var blurHash: String {
@@ -42,7 +42,7 @@ private struct BlurHash {
         self.text = text
     }
 
-    /// The components, those of a row of frequencies one after the other.
+    /// The components in row-major order of their frequencies.
     private static func terms(
         _ width: Int, _ height: Int, _ pixels: UnsafeRawBufferPointer, _ columns: Int, _ rows: Int
     ) -> [SIMD3<Double>] {

@@ -29,7 +29,7 @@ private struct ColorHistogram {
         }
     }
 
-    /// The mean of the fullest bin with those beside it.
+    /// The mean colour of the fullest bin and its neighbours.
     var mean: ImageSizing.Color? {
         var best = SIMD4<Int>.zero
         for index in bins.indices where bins[index].w > 0 {

@@ -1,8 +1,8 @@
 internal import Glibc
 
 extension DecodedImage {
-    /// The image's ThumbHash (evanw.github.io/thumbhash): 5 to 25 bytes that stand for proportions, colours and transparency of a
-    /// blurred placeholder.
+    /// The image's ThumbHash (evanw.github.io/thumbhash): 5 to 25 bytes that encode the proportions, colours and transparency of a blurred
+    /// placeholder.
     ///
     /// - Throws: `outOfMemory`.
     public var thumbHash: [UInt8] {
@@ -116,7 +116,7 @@ private struct ThumbHash {
         _ plane: [Double], _ width: Int, _ height: Int, _ columns: Int, _ rows: Int
     ) -> Channel {
         let across = Cosines(width, columns), down = Cosines(height, rows)
-        // Of each row the frequencies.
+        // The frequencies of each row.
         var sums = [Double](repeating: 0, count: columns * height)
         for y in 0..<height {
             for x in 0..<width {

@@ -1,6 +1,6 @@
 internal import CImageCodec
 
-/// The properties of an image file, and placeholders that stand for it until it is loaded.
+/// The properties of an image file, and placeholders to show until it is loaded.
 public struct ImageDescription: Sendable, Hashable {
     /// The name of the format, such as `JPEG`.
     public var format: String

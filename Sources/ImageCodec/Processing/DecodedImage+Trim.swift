@@ -1,9 +1,9 @@
 extension DecodedImage {
-    /// The image without a border of one colour: that of its upper left pixel.
+    /// The image without a border of one colour, which is that of the upper left pixel.
     ///
-    /// - Parameter tolerance: The greatest difference of a channel, 0 to 255, of a pixel that belongs to the border. Pixels without
-    ///   opacity are equal.
-    /// - Returns: The image itself if it is of one colour.
+    /// - Parameter tolerance: The greatest difference of a channel, 0 to 255, of a border pixel from that colour. All fully transparent
+    ///   pixels count as equal.
+    /// - Returns: The image itself if it has only one colour.
     /// - Throws: `outOfMemory`, and the errors of `budget`.
     public func trimmed(
         tolerance: Int, within budget: ImageBudget = .unlimited

@@ -1,6 +1,6 @@
 internal import CImageCodec
 
-/// Formats of the package's own, whose media types can be told to clients.
+/// The package's formats, whose media types can be sent to clients.
 extension ImageFormat: WireCodable {
     package mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
         var name = name

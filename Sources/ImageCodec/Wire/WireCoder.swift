@@ -2,7 +2,7 @@
 ///
 /// Whatever is read may come from a process that a hostile file has taken over: nothing is believed that the types do not allow.
 package struct WireCoder {
-    /// The bytes are of another version, or of nobody who means well.
+    /// The bytes come from another version, or are forged.
     package struct Malformed: Error {
         package init() {}
     }

@@ -2,10 +2,10 @@ import ConcurrencyPrimitives
 import DownloadLists
 import Glibc
 
-/// Reads the list on standard input on a thread of its own, and hands on each download as soon as it is complete.
+/// Reads the list on standard input on its own thread, and passes on each download as soon as it is complete.
 ///
-/// An option of a download stands on a line after its URL. So the last URL waits for the next line, but not longer than half a second:
-/// whoever writes URLs one at a time gets each fetched at once.
+/// An option of a download is on a line after its URL. The last URL therefore waits for the next line, but at most half a second. If a
+/// program writes URLs one at a time, each is thus fetched without much delay.
 final class StandardInputReader: Sendable {
     private static let name = "standard input"
     private static let patience: Int32 = 500

@@ -11,7 +11,7 @@ enum TreePath {
         var parts = [String(url.authority)]
         var segments = url.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
         let last = segments.popLast() ?? ""
-        // An empty one would vanish; a lone percent sign stands for nothing else.
+        // An empty segment would vanish. A lone percent sign has no other meaning.
         parts += segments.map { $0.isEmpty ? "%" : name($0) }
         let file = last.isEmpty ? "index.html" : name(last)
         parts.append(url.query.map { "\(file)?\(queryName($0))" } ?? file)
@@ -59,7 +59,7 @@ enum TreePath {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// At most the 255 bytes that file systems take; what is longer ends with its hash.
+    /// Shortens a name to the 255 bytes that file systems allow. A longer name ends with its hash.
     private static func fitted(_ part: String) -> String {
         guard part.utf8.count > 255 else { return part }
         let beginning = String(decoding: part.utf8.prefix(180), as: UTF8.self).filter { $0 != "\u{FFFD}" }

@@ -3,11 +3,11 @@ import FoundationEssentials
 import Glibc
 import ImageCache
 
-/// A separate cache for files that the store cannot take: beside the output, under a hidden name that is equal in the
-/// next run, so that such a download is resumed by the same rules; for standard output in a temporary folder.
+/// A separate cache for files that the store cannot hold. It is next to the output, under a hidden name that is the same in the next run,
+/// so that such a download is resumed by the same rules. For standard output it is in a temporary folder.
 ///
-/// Opened on first use, and deleted at the end of the run unless it contains resumable downloads, or another run with
-/// the same target uses it: the last one deletes it.
+/// Opened on first use, and deleted at the end of the run unless it contains resumable downloads or another run with the same target uses
+/// it. The last run deletes it.
 final class FallbackCache: Sendable {
     /// nil for a temporary folder of this run.
     private let directory: String?

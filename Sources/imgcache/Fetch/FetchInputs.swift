@@ -3,8 +3,7 @@ import DownloadLists
 
 /// Reads what a run is to fetch: the URLs of the command line, then the list of `-i`.
 enum FetchInputs {
-    /// A list in a file is read whole, and nothing is fetched of one that makes no sense. Standard input is read while the run goes
-    /// on.
+    /// A list in a file is read as a whole, and nothing is fetched if it is invalid. Standard input is read during the run.
     static func queue(_ options: FetchCommand) throws -> WorkQueue<FetchInput> {
         let quiet = options.fetching.messages.quiet
         let named = options.urls.map { url in

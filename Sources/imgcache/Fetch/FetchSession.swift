@@ -67,7 +67,7 @@ struct FetchSession: Sendable {
         destination.isStandardOutput && request.expectedDigest == nil
     }
 
-    /// The length of a download's file, by what is stored, or by HEAD; `nil` when nobody says it.
+    /// The length of a download's file, from the store or by HEAD, or `nil` if it is unknown.
     @Sendable func probe(_ download: ListedDownload) async -> Int64? {
         guard let cache else { return nil }
         var request = template
@@ -103,7 +103,7 @@ struct FetchSession: Sendable {
         }
     }
 
-    /// Goes on with pins that a killed run has left, as long as this one takes.
+    /// Resumes pins that a killed run has left, until this run ends.
     func resumePins() -> Task<Void, Never> {
         Task { _ = try? await cache?.resumePins() }
     }

@@ -24,7 +24,7 @@ struct KeyOptions: ParsableArguments {
         guard key?.isEmpty != true else { throw ValidationError("--key takes a URL.") }
     }
 
-    /// The rules of the file in a cache directory, and those of the command line.
+    /// The key rules of the file in a cache directory, and those of the command line.
     func rules(in directory: String) throws(ImageCacheError) -> KeyRules {
         var rules = try KeyRules(directory: directory)
         if !ignoredParameters.isEmpty { rules.ignored.append(.init(ignoring: Set(ignoredParameters))) }

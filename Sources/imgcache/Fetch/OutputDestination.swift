@@ -60,7 +60,7 @@ enum OutputDestination: Sendable {
         }
     }
 
-    /// The hidden folder beside the output for the fallback cache; nil for a temporary one.
+    /// The hidden folder next to the output for the fallback cache, or nil for a temporary one.
     var fallbackDirectory: String? {
         switch self {
         case .cachedPath, .standardOutput: return nil

@@ -8,7 +8,7 @@ enum OutputRoom {
     enum Way: Equatable {
         /// The output is the cache's own file, under a further name or with shared blocks.
         case shared
-        /// The cache is beside the output, and the file is moved.
+        /// The cache is next to the output, and the file is moved.
         case moved
         /// Copied on one file system, which holds both for a time.
         case copiedBeside

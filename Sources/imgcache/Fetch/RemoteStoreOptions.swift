@@ -51,7 +51,7 @@ struct RemoteStoreOptions: ParsableArguments {
             configuration.sharesPrivateResponses = remotePrivate
             if let remoteConnectTimeout { configuration.connectTimeout = remoteConnectTimeout.duration }
             if let remoteTimeout { configuration.firstByteTimeout = remoteTimeout.duration }
-            // A run is short, and one that finds everything on the disk asks nobody.
+            // A run is short, and one that finds everything on disk contacts no server.
             configuration.invalidationInterval = nil
             return configuration
         } catch {

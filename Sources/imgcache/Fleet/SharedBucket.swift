@@ -21,7 +21,7 @@ struct SharedBucket: Sendable {
     let tier: any RemoteTier
     private let transport: TransferEngine
 
-    /// Bytes of an object that is read at most: those of the greatest body that is stored, and of its head.
+    /// The largest object that is read, in bytes: the largest stored body and its head.
     private static let sizeLimit = 66 << 20
 
     init(_ place: String) throws(Failure) {

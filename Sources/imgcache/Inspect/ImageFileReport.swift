@@ -6,7 +6,7 @@ import Units
 
 /// The report of `info` on an image file.
 enum ImageFileReport {
-    /// The path that an argument means; nil for a URL, and for what is no file.
+    /// The path that an argument refers to, or nil for a URL or anything that is not a file.
     static func path(_ argument: String) -> String? {
         guard !argument.contains("://") else { return nil }
         var status = stat()

@@ -122,7 +122,7 @@ struct PathCommand: ParsableCommand {
     func run() throws {
         try withStore(store, for: .readOnly) { cache in
             let request = whose.request(url)
-            // A body that somebody deleted is a miss.
+            // A deleted body is a miss.
             let entries = try cache.blocking.info(for: request).entries.filter { access($0.path, F_OK) == 0 }
             // An error response that a proxy stored is not a file of the URL.
             guard let entry = entries.first(where: { $0.record?.response.status.kind == .successful }) else {
@@ -145,7 +145,7 @@ struct StatsCommand: ParsableCommand {
         var directory: String
         var entries: Int64
         var bodies: Int64
-        /// Of these, what is pinned.
+        /// The pinned part of these bytes.
         var pinnedBytes: Int64
         var partials: Int
         var partialBytes: Int64

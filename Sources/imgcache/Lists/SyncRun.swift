@@ -45,7 +45,7 @@ struct SyncRun: Sendable {
         return status
     }
 
-    /// Says what went wrong, and what is left to do.
+    /// Reports the error, and the remaining work.
     private func told(_ error: any Error, _ list: RecordList, isInterrupted: Bool) async -> ExitStatus {
         let pending = (try? await list.status())?.pending ?? 0
         let count = pending == 1 ? "1 id is" : "\(pending) ids are"

@@ -34,7 +34,7 @@ struct FileProgress: Sendable {
                 failure = (reason, now + delay.inSeconds)
                 rate = RateMeter()
             } else if !before.isAttempting {
-                // Nobody expected bytes before.
+                // No bytes were expected before.
                 lastByte = now
             }
         }

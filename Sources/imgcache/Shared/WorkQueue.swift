@@ -34,7 +34,7 @@ final class WorkQueue<Element: Sendable>: Sendable {
         state = Locked(State(elements: elements, isComplete: isComplete))
     }
 
-    /// The next element and its place; `nil` when there is none any more. Whoever postpones an element asks again.
+    /// The next element and its index, or `nil` if there are no more. A caller that postpones an element calls this again.
     func next() async -> Item? {
         await withCheckedContinuation { continuation in
             let item: Item?? = state.withLock { state in
@@ -63,7 +63,7 @@ final class WorkQueue<Element: Sendable>: Sendable {
     /// Nothing is added any more.
     func complete() { end { $0.isComplete = true } }
 
-    /// Nobody gets another element.
+    /// Stops the queue: no caller gets another element.
     func stop() { end { $0.isStopped = true } }
 
     private func end(_ change: (inout State) -> Void) {
