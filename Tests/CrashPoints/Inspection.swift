@@ -79,7 +79,7 @@ struct Inspection {
         return found
     }
 
-    /// The results of earlier steps exist; that of the interrupted one exists completely or not at all.
+    /// The results of earlier steps must exist. The result of the interrupted step exists completely or not at all.
     private func compare(_ found: [String: UInt64], after steps: Int, underWay: String?) throws {
         let before = steps > 0 ? expected[steps - 1] : [:]
         let after = expected[min(steps, expected.count - 1)]

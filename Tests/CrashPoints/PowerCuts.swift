@@ -1,11 +1,11 @@
 import Foundation
 import Glibc
 
-/// The scenario's directory as a loss of power may leave it, at many moments.
+/// The scenario's directory as a power failure may leave it, at many points in time.
 ///
-/// The assumptions are those of journalling file systems: names change in order, and a flush of any file brings all
-/// earlier names to the disk. Of a file's content, what was not flushed is there or not, each page for itself, and
-/// where it is not there is what stood there before, or nothing, or zeros.
+/// The assumptions are those of journalling file systems: names change in order, and a flush of any file writes all earlier names to the
+/// disk. Each unflushed page of a file is written or not, independently of the others. A page that is not written has its former content,
+/// or is missing, or contains zeros.
 final class PowerCuts: Trial {
     /// Different losses at each moment.
     private static let lossesPerMoment = 3
@@ -69,7 +69,7 @@ struct Remains {
         for (index, operation) in zip(operations.indices, operations) {
             if case .flush(let file) = operation { flushed[file] = index }
         }
-        // Of what was not flushed so much is there, in a hundredth.
+        // The percentage of unflushed pages that were written.
         let share = [0, 10, 50, 90, 100][Int(random.next() % 5)]
         for (index, operation) in zip(operations.indices, operations) {
             let share = operation.file.flatMap { flushed[$0] }.map { index < $0 } == true ? 100 : share

@@ -12,7 +12,7 @@ enum Operation: CustomStringConvertible {
     /// Everything that was written to the file is on the disk.
     case flush(file: Int)
 
-    /// Whose content it is about.
+    /// The file whose content the event concerns.
     var file: Int? {
         switch self {
         case .write(let file, _, _), .truncate(let file, _), .flush(let file): file

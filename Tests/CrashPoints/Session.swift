@@ -11,7 +11,7 @@ struct Body: Equatable {
     let version: UInt64
     let size: Int
 
-    /// Metadata stored beside the body, from which its expected content follows.
+    /// Metadata stored with the body, from which its expected content follows.
     var header: [UInt8] { withUnsafeBytes(of: (version, UInt64(size))) { Array($0) } }
 
     init(key: String, version: UInt64, size: Int) {
@@ -129,7 +129,7 @@ final class Session {
         return writer
     }
 
-    /// Writes what is missing of the body, up to an end.
+    /// Writes the missing bytes of the body, up to an end.
     func feed(_ writer: BodyWriter, _ body: Body, from start: Int = 0, to end: Int) throws {
         var position = start
         while position < end {
@@ -159,7 +159,7 @@ final class Session {
         page.isCommitting = false
     }
 
-    /// Continues what is held of a body to its end and commits it.
+    /// Resumes a partial body, writes the rest and commits it.
     func resume(_ body: Body) throws {
         let writer = try store.beginBody(for: EntryKey(body.key))
         if writer.held == nil { return try put(body) }
@@ -173,7 +173,7 @@ final class Session {
 
     func entry(_ key: String) throws -> StoredEntry? { try store.entries(for: EntryKey(key)).first }
 
-    /// Waits for what is asynchronous.
+    /// Waits for asynchronous work.
     func wait(_ work: @escaping @Sendable () async throws -> Void) throws {
         let semaphore = DispatchSemaphore(value: 0)
         let failure = Box()

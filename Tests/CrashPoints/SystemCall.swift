@@ -37,7 +37,7 @@ struct SystemCall {
         return Dictionary(uniqueKeysWithValues: all.map { ($0.0, SystemCall(name: $0.1, errors: $0.2)) })
     }()
 
-    /// nil for one that is no crash point of its own.
+    /// nil for a call that is not a crash point.
     init?(_ call: ctracing_call) {
         if Self.silent.contains(call.number) { return nil }
         self = Self.known[call.number] ?? SystemCall(name: "system call \(call.number)", errors: [])

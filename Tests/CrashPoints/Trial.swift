@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A series of scenarios that are disturbed, each in a directory of its own, and counted.
+/// A series of disturbed scenarios, each in its own directory, which are counted.
 class Trial {
     let options: Options
     let page: SharedPage

@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test func `locks that always fail end neither a delivery nor a wait`() async throws {
-        // The byte by which a lock over the whole file is told stays free.
+        // The byte that detects a lock over the whole file stays free.
         let stranger = try lockAll(from: 2)
         let store = try other(busyTimeout: Self.forever, holding: true)
         try store.put("new", [1])

@@ -78,7 +78,7 @@ struct EntryLimitTests {
         try test.put("sixth")
         #expect(try !test.store.has("oldest"))
         #expect(try test.store.statistics().entries == 4)
-        // In place of another entry nothing need go.
+        // Replacing an entry does not require an eviction.
         try test.put("sixth")
         #expect(try test.store.has("fresh"))
         #expect(test.store.evictions.count == 2)

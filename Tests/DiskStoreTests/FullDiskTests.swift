@@ -23,7 +23,7 @@ struct FullDiskTests {
         unlink(disk.path + "/ballast")
     }
 
-    /// Whatever happened, what is there is sound, and there is room again.
+    /// Expects that all stored entries are valid, and that the disk has space again.
     private func expectSound(_ store: DiskStore) async throws {
         #expect(try store.verify().failed == 0)
         try store.put("after", pattern(30_000))

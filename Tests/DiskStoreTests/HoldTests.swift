@@ -45,7 +45,7 @@ import Testing
         for number in 0..<100 { entries.append(try test.store.put("k\(number)", pattern(100 + number))) }
         let reader = try test.store.open(entries[40])
         let run = try run(on: test)
-        // Held by the run; nobody has it open.
+        // Held by the run, but not open.
         let isHeld = try run.open(entries[70]) != nil
         #expect(isHeld)
         #expect(try test.store.clear().entries == 100)

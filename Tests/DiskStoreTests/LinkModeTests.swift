@@ -101,7 +101,7 @@ import Testing
         #expect(try ExportTarget("/dev/null") == .stream("/dev/null"))
     }
 
-    /// The ways in which somebody changes a linked file.
+    /// The ways in which a linked file is changed from outside.
     enum Change: CaseIterable {
         case inPlace, inPlaceWithOldTime, append, truncate, afterRemoval, afterAnotherLink, afterUse
     }

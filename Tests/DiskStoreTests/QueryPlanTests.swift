@@ -148,7 +148,7 @@ import Testing
         return steps
     }
 
-    /// Runs every statement that stands as text beside its rows.
+    /// Runs every statement that is written next to its row type.
     private func runAll(_ catalogue: Catalogue) throws {
         let (list, key) = (Int64(1), EntryKey("k1"))
         let name = ListName(owner: "o", group: "g", name: "n")

@@ -19,7 +19,7 @@ private let block = Int(BlockMap.blockSize)
         // No `keep`: the writer just goes away.
     }
 
-    /// Fetches what is missing and commits; returns how many bytes that took.
+    /// Fetches the missing bytes and commits. Returns their number.
     private func finish(_ store: DiskStore, _ body: [UInt8]) throws -> Int {
         let writer = try store.beginBody(for: key)
         guard let held = writer.held else { throw StoreError(.incomplete, "nothing is held") }

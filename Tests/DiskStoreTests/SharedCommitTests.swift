@@ -130,7 +130,7 @@ import Testing
         configuration.holdsBodies = true
         let run = try DiskStore(directory: test.path, configuration: configuration)
         let entries = try (0..<4).map { try store.put("k\($0)", pattern(4000)) }
-        // Gone, with nobody who reads it.
+        // Removed, without a reader.
         try store.remove(entries[2])
         let bodies = try run.open(entries)
         #expect(bodies.map { $0 != nil } == [true, true, false, true])

@@ -13,7 +13,7 @@ final class TestClock: Sendable {
     func advance(_ seconds: Double) { date.withLock { $0 += seconds } }
 }
 
-/// A store in a directory of its own that goes with it.
+/// A store in its own directory, which is removed with it.
 struct StoreUnderTest {
     let directory: TestDirectory
     let clock = TestClock()

@@ -32,7 +32,7 @@ struct DynamicLibraryTests {
 
     @Test func `one that could not be opened is tried again`() throws {
         let tries = Tries()
-        // The first try is that of a process without descriptors.
+        // The first attempt simulates a process without free descriptors.
         let library = DynamicLibrary("libc.so.6") { symbols in tries.next() == 1 ? nil : Length(symbols) }
         #expect(library.functions() == nil)
         #expect(library.functions()?.call("four") == 4)

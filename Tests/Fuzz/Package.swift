@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own: all of it is built with the fuzzer's instrumentation. Run it by scripts/fuzz.
+// A separate package, so that all of it is built with the fuzzer's instrumentation. Run it by scripts/fuzz.
 let package = Package(
     name: "Fuzz",
     dependencies: [

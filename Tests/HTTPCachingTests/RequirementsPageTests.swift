@@ -8,7 +8,7 @@ struct RequirementsPageTests {
     private static let page = tests.deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Sources/HTTPCaching/HTTPCaching.docc/HTTPCaching.md")
 
-    /// The tests of this module, and those of what it reads fields with.
+    /// The tests of this module, and those of the modules that parse its fields.
     private static let folders = [
         tests, tests.deletingLastPathComponent().appendingPathComponent("HTTPSemanticsTests"),
     ]
@@ -26,7 +26,7 @@ struct RequirementsPageTests {
                 {
                     suite = String(name)
                 } else if let start = line.firstIndex(of: "`"), let end = line.lastIndex(of: "`"), start < end,
-                    // A long name stands on a line of its own.
+                    // A long name is on its own line.
                     line[..<start].allSatisfy({ $0 == " " }) || line[..<start].hasSuffix("func ")
                 {
                     names.insert("\(suite).\(line[line.index(after: start)..<end])")

@@ -104,7 +104,7 @@ struct ReuseTests {
         let new = stored(("Cache-Control", "max-age=600"), ("Date", date(-50)), ago: 40)
         #expect(privateRules.decide(get(), stored: [old, new], now: now).served?.candidate == 1)
         #expect(privateRules.decide(get(), stored: [new, old], now: now).served?.candidate == 0)
-        // Of the same Date, the one that was received last.
+        // Among responses with the same Date, the one that was received last is used.
         let later = stored(("Cache-Control", "max-age=600"), ("Date", date(-50)), ago: 10)
         #expect(privateRules.decide(get(), stored: [new, later], now: now).served?.candidate == 1)
     }

@@ -1,7 +1,7 @@
 import HTTPSemantics
 import Testing
 
-/// Which final URLs are of one resource: what is continued, and confirmed by a 304, only there.
+/// Decides which final URLs belong to one resource. Only these are resumed, and confirmed by a 304.
 struct SignatureParameterTests {
     private static let s3 =
         "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AK%2F20261122%2Feu&X-Amz-Date=20261122T000000Z&X-Amz-Expires=60"
@@ -46,7 +46,7 @@ struct SignatureParameterTests {
             ("http://a/f", "http://a:8080/f"), ("http://a/f", "http://a/F"), ("http://a/f", "http://a/f/"),
             ("http://a/f", "http://a/f?"), ("http://a/f?v=1", "http://a/f?v=2"),
             ("http://a/f?v=1&w", "http://a/f?w&v=1"),
-            // Another version, or another field, of what is signed.
+            // A different version, or a different signed field.
             ("http://a/f?versionId=7&\(s3)01", "http://a/f?versionId=8&\(s3)01"),
             ("http://a/f?\(azure)a&snapshot=1", "http://a/f?\(azure)a&snapshot=2"),
             ("http://a/f?\(s3)01", "http://a/g?\(s3)01"),

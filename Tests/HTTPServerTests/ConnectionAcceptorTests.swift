@@ -16,7 +16,7 @@ struct ConnectionAcceptorTests {
     }
 
     private let listening = EmbeddedChannel()
-    /// The event loop of the accepted connections: it is busy unless it is told to run.
+    /// The event loop of the accepted connections. It is busy until the test runs it.
     private let loop = EmbeddedEventLoop()
     private let reads = Reads()
 
@@ -27,7 +27,7 @@ struct ConnectionAcceptorTests {
         try listening.pipeline.syncOperations.addHandlers(reads, ConnectionAcceptor(connections: connections))
     }
 
-    /// Offers connections as the socket does, which does not look at what it is told while it accepts some.
+    /// Offers connections as the socket does, which handles no other event while it accepts some.
     private func accept(_ count: Int) throws -> [EmbeddedChannel] {
         try (0..<count).map { _ in
             let channel = EmbeddedChannel(loop: loop)

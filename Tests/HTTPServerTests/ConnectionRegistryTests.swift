@@ -42,7 +42,7 @@ struct ConnectionRegistryTests {
             for _ in 0..<4 { #expect(connect("other \(client)").1 == nil) }
         }
         #expect(connections.count == 32)
-        // All are served that may be; one more is told so when there is room for it.
+        // All allowed connections are served. One more gets a refusal if there is room for it.
         #expect(connect("last").1 == .closing)
         close(Array(ofOne.suffix(1)))
         #expect(connect("last").1 == .response(.total))

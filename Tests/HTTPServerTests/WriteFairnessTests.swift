@@ -14,7 +14,7 @@ struct WriteFairnessTests {
         func channelRead(context: ChannelHandlerContext, data: NIOAny) { hasRead = true }
     }
 
-    /// Pieces that are followed by the next one at once, as those of a client that takes all that it is given.
+    /// Pieces of which each is followed by the next at once, as for a client that reads everything immediately.
     private final class Pieces {
         let turns: WriteFairness
         let reader: Reader

@@ -5,8 +5,8 @@ import Testing
 @testable import ImageCache
 
 @Suite(.timeLimit) struct BlockingExecutorTests {
-    /// Whoever resumes a task enqueues it, and the thread that takes it races with him to its end: memory that is used after it
-    /// is freed shows under AddressSanitizer, or as a crash.
+    /// The thread that enqueues a task races with the thread that runs it to the end. A use after free shows under AddressSanitizer, or as
+    /// a crash.
     @Test func `an executor may go with its last task, even while that is still being enqueued`() async {
         for _ in 0..<2000 {
             let waiting = Locked<UnsafeContinuation<Void, Never>?>(nil)

@@ -5,7 +5,7 @@ import WorkerProcesses
 
 @testable import ImageCache
 
-/// The time of one image, of which a worker gets what is left.
+/// The time limit of one image. Each worker gets the remaining time.
 struct ImageWorkerBudgetTests {
     private func outcome(spent: Double, isAnimation: Bool) throws -> Result<RenderedContent, ImageCodecError>? {
         let picture = try DecodedImage(width: 8, height: 8) { _ in }

@@ -63,7 +63,7 @@ struct RequestIdentityTests {
             ResolvedRequest.namespace(of: request(.authorization, $0), userinfo: nil)
         }
         #expect(Set(owners).count == 3)
-        // A SHA-256, and ever the same: what is stored under it is found again.
+        // A SHA-256 that never changes, so that stored responses are found again.
         #expect(owners[2].text == "authorization:ffe9aaeaa2a2d5048174df0b80599ef0197ec024c4b051bc9860cff58ef7f9f3")
     }
 

@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    /// As gif2webp 1.2.4 and Pillow 13 tell them; no time stands for 100 ms in gif2webp and in browsers.
+    /// As reported by gif2webp 1.2.4 and Pillow 13. In gif2webp and in browsers, no time means 100 ms.
     private static let files: [(path: String, milliseconds: [Int], loops: Int)] = [
         ("gif/Pillow__dispose_prev.gif", [100, 1000, 1000, 1000, 1000], 0),
         ("gif/Pillow__dispose_bgnd.gif", [1000, 1000, 1000, 1000, 1000], 0),
@@ -63,7 +63,7 @@ import Testing
         for (number, milliseconds) in milliseconds.enumerated() {
             let frame = try #require(try reader.next())
             #expect(frame.duration == .milliseconds(milliseconds))
-            // Frames of FrameTests, which are those of Pillow.
+            // The frames of FrameTests, as Pillow decodes them.
             var decoder = ImageDecoder()
             decoder.frame = number
             let still = try decoder.decode(source, to: .fit(30, 30))

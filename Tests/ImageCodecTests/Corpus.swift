@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImageCodec
 
-/// The test images: those of `TestAssets`, or of the folder that `IMGCACHE_IMAGES` names, with what is known of them.
+/// The test images of `TestAssets`, or of the folder in `IMGCACHE_IMAGES`, with their expected properties.
 struct Corpus: Sendable {
     struct File: Decodable, Sendable, CustomTestStringConvertible {
         var path: String

@@ -7,7 +7,7 @@ import Testing
 /// JPEGs at 1/8 of their size: the package's own decoder against libjpeg.
 @Suite struct EighthScaleTests {
     private enum Outcome: Equatable {
-        /// The file, or what is damaged of it, is left to libjpeg.
+        /// The file, or its damaged part, is decoded by libjpeg.
         case left
         case same
         /// Other pixels than libjpeg's, or pixels of a file in which libjpeg finds a defect.

@@ -4,7 +4,7 @@ import Testing
 
 /// giflib's reader of whole files, which the package does not use: another program's view of a GIF.
 struct GiflibReader {
-    /// Of the first image.
+    /// The width of the first image.
     let width: Int
     let height: Int
     /// Red, green and blue of each pixel.

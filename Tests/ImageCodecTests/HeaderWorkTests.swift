@@ -4,7 +4,7 @@ import Testing
 
 @testable import ImageCodec
 
-/// Small files that ask for much: each is refused by what is counted, before a library works on it.
+/// Small files that require much work. The counts reject each of them before a library processes it.
 @Suite struct HeaderWorkTests {
     typealias Grid = HostileImages.Grid
 

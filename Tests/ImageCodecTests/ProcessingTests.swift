@@ -74,7 +74,7 @@ import Testing
             }
         }
         #expect(abs(sum / (25 * 250) - 1) < 0.06)
-        // That of the blur, and of the square that was blurred.
+        // The variance of the blur, plus that of the blurred square.
         #expect(abs(variance / sum - (16 + 2)) < 2.5)
         for sigma in [-1, .nan, .infinity] {
             #expect(throws: ImageCodecError.self) { try plain.blurred(sigma: sigma) }

@@ -36,8 +36,8 @@ import Testing
         var decoder = ImageDecoder()
         decoder.color = .keepProfile
         let source = try Corpus.shared.source(file.path)
-        // Of a PNG's ways to carry an orientation only the eXIf chunk counts, as in browsers; not XMP, not text chunks. Of an
-        // AVIF's only the container's own.
+        // Only the eXIf chunk of a PNG determines its orientation, as in browsers: not XMP, not text chunks. For an AVIF, only the
+        // container does.
         let info = try decoder.info(source)
         if info.format == .png || info.format == .avif, info.orientation == .up { return }
         let image = try decoder.decode(source)

@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test func `colours of transparent pixels do not bleed into the edge`() throws {
-        // Opaque red beside transparent green.
+        // Opaque red next to transparent green.
         let image = try DecodedImage(width: 64, height: 16) { pixels in
             for index in 0..<(64 * 16) {
                 let pixel: [UInt8] = index % 64 < 31 ? [200, 0, 0, 255] : [0, 255, 0, 0]

@@ -118,7 +118,7 @@ struct ImageOptionsTests {
             try options("w=9,q=90").encoding(for: both)
                 == .avifIfLarge(.init(quality: 80), else: .init(quality: 90)))
         #expect(try options("f=avif").encoding(for: AcceptedFormats()) == .encoder(.avif(quality: 60)))
-        // Whoever does not read WebP gets what everybody reads when AVIF is not worth its time.
+        // If AVIF is not worth its time, clients without WebP support get the format that all clients support.
         #expect(
             try options("w=9").encoding(for: AcceptedFormats(["image/avif"])) == .likeOriginal(.init(quality: 80)))
         #expect(try options("f=gif,q=9").encoding(for: AcceptedFormats(["image/webp"])) == .encoder(.gif()))

@@ -78,7 +78,7 @@ struct OriginBreakerTests {
     @Test func `failures are counted by their share`() {
         let subject = Subject()
         for round in 0..<100 {
-            // Of a client with more good responses than failures, on however many paths.
+            // A client with more successes than failures, on any number of paths.
             #expect(subject.ask("a", ["/bad/\(round)"], .failed) && subject.ask("a", ["/x", "/y"], .answered))
         }
         #expect(subject.isClosed)

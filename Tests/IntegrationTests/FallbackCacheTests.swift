@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// With `-o` and `-d`, what the store has no room for is downloaded beside it.
+/// With `-o` and `-d`, files that do not fit into the store are downloaded next to it.
 @Suite(.fewAtATime(limit: .seconds(120))) struct FallbackCacheTests {
     private let work: TestWorkspace
     private let large = Representation(seed: 61, size: 6_000_000)

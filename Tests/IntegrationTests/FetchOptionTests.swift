@@ -247,7 +247,7 @@ import Testing
         let second = try await work.fetchJSON(origin.url()).answer
         #expect(second.source == "network")
         #expect(Content(seed: 2, size: 3000).equalsFile(at: second.path ?? ""))
-        // While the origin fails, what is stale does.
+        // While the origin fails, a stale response is used.
         #expect(try await work.fetchJSON("--retry", "0", origin.url()).answer.source == "stale")
     }
 }

@@ -9,7 +9,7 @@ import Testing
 struct FleetCommandTests {
     private let place = "s3://\(ObjectStore.bucket)/a b/ci"
 
-    /// Puts bytes past the command, as somebody else with the keys could.
+    /// Writes bytes without the command, like another owner of the credentials.
     private func put(_ text: String, at key: String, _ store: ObjectStore) async throws {
         let curl = try ChildProcess(
             "curl",

@@ -4,8 +4,8 @@ import ImageCodec
 import TestSupport
 import Testing
 
-/// The command on broken and malicious images, where it may use 512 MiB: `TestAssets`' or those of the folder that
-/// `IMGCACHE_IMAGES` names.
+/// The command on broken and malicious images, with a memory limit of 512 MiB. The images are those of `TestAssets`, or of the folder in
+/// `IMGCACHE_IMAGES`.
 @Suite(
     .enabled(if: MemoryCgroup.unavailableReason == nil, "\(MemoryCgroup.unavailableReason ?? "")"),
     .disabled(if: isSanitized(), "a sanitizer needs memory of its own"), .fewAtATime(limit: .seconds(180)))

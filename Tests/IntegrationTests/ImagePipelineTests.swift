@@ -281,7 +281,7 @@ import Testing
             ]
             _ = try await cache.thumbnail(for: request)
         }
-        // The other process went by the real time, which may have gone on since this test's stands still.
+        // The other process used the real time, which may have advanced since this test's clock was set.
         clock.withLock { $0 = Date() }
         let cache = try cache()
         #expect(try await cache.entries().map(\.recipe) == [nil])

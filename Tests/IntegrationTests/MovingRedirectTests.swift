@@ -73,7 +73,7 @@ import Testing
         #expect(Self.new.content.equalsFile(at: answer.path ?? ""))
         #expect(answer.resumedFrom == 0)
         #expect(conditions(origin, "/fw-1.1.img").isEmpty)
-        // Of what was received there, more may be asked there.
+        // More of a body that was received there may be requested there.
         #expect(conditions(origin, "/latest").isEmpty || way == .redirectBegins)
         #expect(origin.requests.count <= 4)
     }

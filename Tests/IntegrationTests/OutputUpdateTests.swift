@@ -6,7 +6,7 @@ import Testing
 @Suite(.fewAtATime) struct OutputUpdateTests {
     private static let old = Representation(seed: 31, size: 300_000)
     private static let new = Representation(seed: 32, size: 400_000)
-    /// Of the old one's length.
+    /// A representation with the length of the old one.
     private static let same = Representation(seed: 33, size: 300_000)
 
     private let work: TestWorkspace

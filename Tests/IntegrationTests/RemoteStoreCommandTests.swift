@@ -96,7 +96,7 @@ import Testing
         let (origin, store) = (try origin(), Store())
         let server = try ScriptedOrigin { store.steps(for: $0) }
         try await fill(store, server, origin.url("/a"))
-        // One that is told to wait waits.
+        // A command with an option to wait does wait.
         for fault in [nil, Store.Fault.late] {
             store.fault = fault
             let machine = try machine(server)

@@ -4,7 +4,7 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// Ranges, conditions and HEAD, answered from what is stored, as a proxy and a client with a cache of its own ask for them.
+/// Ranges, conditions and HEAD, answered from stored responses, as a proxy and a client with its own cache request them.
 @Suite(.fewAtATime) struct AnswerTests {
     private let directory: TestDirectory
     private let clock = Locked(Date())

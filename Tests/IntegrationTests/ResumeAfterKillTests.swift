@@ -14,7 +14,7 @@ import Testing
 
     init() throws {
         work = try TestWorkspace()
-        // Each path is a file of its own: "/SEED/SIZE".
+        // Each path is a different file: "/SEED/SIZE".
         origin = try ScriptedOrigin { request in
             let parts = request.path.split(separator: "/").compactMap { UInt64($0) }
             return Behaviour(Representation(seed: parts[0], size: Int64(parts[1]))).with {
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    /// Of all kills that a soak asks for, six tenths are of one process, two of two, two of eight; nil without a soak.
+    /// The share of the kills of a soak: six tenths with one process, two with two, two with eight. nil without a soak.
     private static func soak(tenths: Int) -> Int? {
         let kills = Soak.count("IMGCACHE_SOAK_KILLS", usual: 0)
         return kills > 0 ? max(1, kills * tenths / 10) : nil
@@ -97,7 +97,7 @@ import Testing
         try await expectEverythingRight(files)
     }
 
-    /// Up to all of the processes are killed, each at a moment of its own: what the last of them left is completed by one more.
+    /// Up to all of the processes are killed, each at a different time. Another process then completes the remaining bytes.
     @Test(arguments: [(processes: 2, rounds: 15, share: 2), (processes: 8, rounds: 6, share: 2)])
     func `several processes on one directory, some of them killed`(
         processes: Int, rounds: Int, share: Int

@@ -16,7 +16,7 @@ import Testing
         case continues
         /// The first answer is taken whole.
         case takenWhole
-        /// The held part is dropped, and the representation requested anew.
+        /// The partial is dropped, and the representation is requested again.
         case startsOver
     }
 

@@ -125,7 +125,7 @@ import Testing
         let work = try TestWorkspace()
         let new = Representation(seed: 73, size: Self.size)
         let origin = try ScriptedOrigin { request in
-            // The stream is cut after some MB; what is asked then gets the new one.
+            // The stream is cut off after some MB. Later requests get the new representation.
             request.number <= requests
                 ? Self.capped().with { if request.number == 1 { $0.cutAfter = 6_000_000 } } : Self.capped(new)
         }

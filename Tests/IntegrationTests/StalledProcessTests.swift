@@ -4,8 +4,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Another process on the directory stands still, inside a transaction or anywhere else, or a stranger has the locks: nobody waits for it
-/// longer than the own time-outs.
+/// Another process on the directory is stopped, inside a transaction or elsewhere, or a foreign process holds the locks. No process waits
+/// for it longer than its own time-outs.
 @Suite(.fewAtATime) struct StalledProcessTests {
     private let work: TestWorkspace
     private let origin: ScriptedOrigin

@@ -147,7 +147,7 @@ import Testing
         let dry = try await work.run("prune", "--to", "900kB", "--dry-run")
         #expect(dry.ending == .exited(0), "\(dry)")
         #expect(try await objects("ls").count == 3)
-        // The index itself takes room too: what is left is what fits beside it.
+        // The index also takes space, so only the remaining space is available for bodies.
         let pruned = try await work.run("prune", "--to", "1100kB")
         #expect(pruned.ending == .exited(0), "\(pruned)")
         let left = try await objects("ls").compactMap { $0["url"] as? String }

@@ -71,8 +71,8 @@ struct WireTests {
                 #expect(content.equalsFile(at: answer.path ?? ""), "cuts after \(cuts)")
                 // A reset also drops what the kernel holds for the client.
                 if isReset { break }
-                // Of what passed before a cut all is held but a handshake and heads, at most a block, and over HTTP/2 what
-                // libcurl had not yet taken from the stream: more, the busier the machine is.
+                // All bytes before a cut are kept, except for a handshake, heads and at most a block. Over HTTP/2, the bytes that libcurl
+                // had not yet read from the stream are lost too; on a busy machine these are more.
                 let lost = 16_384 + blockSize + (wire == .http2 ? 1 << 20 : 0)
                 let held = cuts.prefix(run - 1).reduce(0) { $0 + max(0, Int64($1) - lost) }
                 #expect(answer.resumedFrom >= held, "cuts after \(cuts)")

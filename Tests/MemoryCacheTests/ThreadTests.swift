@@ -56,7 +56,7 @@ import Testing
     }
 }
 
-/// Runs `body` on a thread of its own: the cooperative pool has no more threads than the machine has cores.
+/// Runs `body` on its own thread, because the cooperative pool has no more threads than the machine has cores.
 private func onThread(_ body: @escaping @Sendable () -> Void) async {
     final class Work: Sendable {
         let body: @Sendable () -> Void

@@ -76,7 +76,7 @@ final class Reports: Sendable {
     }
 }
 
-/// Keeps what is logged.
+/// Keeps the logged messages.
 struct KeptLog: LogHandler {
     final class Lines: Sendable {
         let lines = Locked<[String]>([])

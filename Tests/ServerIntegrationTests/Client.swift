@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A client with a plain socket: what it sends and receives is what is on the wire.
+/// A client with a plain socket, which sends and receives exactly the bytes on the wire.
 final class Client {
     private let descriptor: Int32
     private var received: [UInt8] = []
@@ -10,8 +10,8 @@ final class Client {
     private var hasEnded = false
 
     /// - Parameters:
-    ///   - source: the address to come from: all of 127.0.0.0/8 is this machine.
-    ///   - receiveBuffer: bytes that the kernel holds of what is not read yet; `nil`: as many as it likes.
+    ///   - source: The client's address. All of 127.0.0.0/8 is this machine.
+    ///   - receiveBuffer: The size in bytes of the kernel's receive buffer, or `nil` for its default.
     init(_ port: UInt16, from source: String? = nil, receiveBuffer: Int32? = nil) throws {
         descriptor = try Self.connected(to: port, from: source, receiveBuffer: receiveBuffer)
         // A server that does not answer fails the test instead of holding it up for ever (see `fill`).
@@ -187,7 +187,7 @@ final class Client {
     }
 }
 
-/// Runs blocking work beside the tests' few threads.
+/// Runs blocking work outside the tests' few threads.
 func onThreadOfItsOwn<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try work() }) }

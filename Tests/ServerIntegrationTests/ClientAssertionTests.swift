@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// Assertions of a client other than its request line and Host, which would be stored for everybody.
+/// Assertions of a client outside its request line and Host. Their effect would be stored for all clients.
 @Suite(.fewAtATime) struct ClientAssertionTests {
     private static let assertions = [
         "X-Forwarded-Host: evil.example", "X-Forwarded-Proto: ftp", "X-Forwarded-For: 6.6.6.6",

@@ -56,7 +56,7 @@ import Testing
         #expect(notices(of: server).count == before + 2, "\(server.process.errorOutput)")
     }
 
-    /// The lines of the log from notices on: a machine that is short of memory while the test runs is told as information.
+    /// The lines of the log at level notice or above. Memory pressure on the machine during the test is logged at level info.
     private func notices(of server: ServerProcess) -> [Substring] {
         server.process.errorOutput.split(separator: "\n").filter { !$0.contains(" info imgcache-server: ") }
     }

@@ -4,7 +4,7 @@ import ImageCodec
 import TestSupport
 import Testing
 
-/// The service on broken and malicious originals: `TestAssets`' or those of the folder that `IMGCACHE_IMAGES` names.
+/// The service on broken and malicious originals: those of `TestAssets`, or of the folder in `IMGCACHE_IMAGES`.
 @Suite(.fewAtATime(limit: .seconds(180))) struct HostileImageTests {
     private static let folder: String = {
         let own = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../TestAssets")

@@ -42,7 +42,7 @@ import Testing
             directory: directory)
     }
 
-    /// Asks again and again, and notes what is older than what had been invalidated when it asked.
+    /// Sends requests repeatedly, and records responses that are older than an invalidation before their request.
     private func hammer(_ server: ServerProcess) throws {
         let client = try Client(server.port)
         while true {
@@ -92,7 +92,7 @@ import Testing
         #expect(old.isEmpty, "\(old.count) of \(requests): \(old.prefix(5))")
         #expect(requests > Self.rounds)
         for server in servers { #expect(try Client(server.port).get("/a")?.text == "\(last)") }
-        // And what is served then comes from the store again.
+        // Later responses come from the store again.
         let asked = origin.requests.count
         for server in servers { #expect(try Client(server.port).get("/a")?.text == "\(last)") }
         #expect(origin.requests.count == asked)

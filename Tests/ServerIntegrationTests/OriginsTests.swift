@@ -118,7 +118,7 @@ import URLSigning
             #expect(try get(server, "/image/\(target)").status == 400, "\(target)")
         }
         #expect(try get(server, "/image/info/shop/a-1").text.contains("\"width\":200"))
-        // Other hosts are those of the origin behind whose prefix they stand; a loopback address is no public one.
+        // The hosts of other originals are those that the origin of the prefix allows. A loopback address is not public.
         let other = try get(server, "/image/card/shop/http://localhost:\(b.port)/pictures/a-2")
         #expect(other.status == 403 && other.text.contains("address-refused"), "\(other.text)")
         // The other origin itself is allowed only by its own name.

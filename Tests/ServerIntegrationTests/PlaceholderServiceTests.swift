@@ -7,7 +7,7 @@ import Testing
 
 /// `format=thumbhash` and the like, and `/image/info/PATH`, through real sockets.
 @Suite(.fewAtATime) struct PlaceholderServiceTests {
-    /// Lossless, so that what is expected can be computed here.
+    /// Lossless, so that the test can compute the expected values.
     private func picture() throws -> DecodedImage {
         try DecodedImage(width: 90, height: 60) { memory in
             for index in 0..<(90 * 60) {

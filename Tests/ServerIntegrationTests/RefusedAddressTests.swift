@@ -84,7 +84,7 @@ import Testing
         #expect(target.connections == 0)
     }
 
-    /// As root, `unshare` gives the server an `/etc/hosts` of its own.
+    /// As root, `unshare` gives the server its own `/etc/hosts`.
     private static let maySetNames: Bool = {
         let process = try? ChildProcess(
             "unshare", ["-m", "true"], environment: ProcessInfo.processInfo.environment)

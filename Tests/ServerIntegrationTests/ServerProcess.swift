@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The built `imgcache-server`, which lies beside the test bundle, in front of an origin, on a free port.
+/// The built `imgcache-server`, which is next to the test bundle, in front of an origin, on a free port.
 final class ServerProcess: Sendable {
     let port: UInt16
     let directory: TestDirectory
@@ -12,11 +12,11 @@ final class ServerProcess: Sendable {
 
     static let executable = (CommandRunner.executable as NSString).deletingLastPathComponent + "/imgcache-server"
 
-    /// Starts it and waits until it listens.
+    /// Starts the server and waits until it listens.
     ///
     /// - Parameters:
-    ///   - origin: nil: those of a configuration file.
-    ///   - directory: with the store of an earlier one; `nil`: a new one.
+    ///   - origin: The origin, or nil to use those of a configuration file.
+    ///   - directory: The directory of an earlier server's store, or `nil` for a new one.
     init(
         origin: String?, _ options: String..., environment: [String: String] = [:],
         directory: TestDirectory? = nil, executable: String = ServerProcess.executable, leading: [String] = []

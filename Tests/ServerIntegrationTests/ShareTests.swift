@@ -84,7 +84,7 @@ import Testing
     @Test func `one client that opens many connections does not keep others out`() async throws {
         let origin = try ScriptedOrigin(serving: Self.file)
         let server = try await ServerProcess(origin: origin.url(""), "--max-connections", "12")
-        // Without reading what it is told.
+        // These clients do not read their responses.
         let many = try (0..<200).map { _ in try Client(server.port, from: "127.0.0.2") }
         for number in 3...5 {
             #expect(try Client(server.port, from: "127.0.0.\(number)").get("/a")?.status == 200)

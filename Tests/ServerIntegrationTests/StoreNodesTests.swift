@@ -90,7 +90,7 @@ struct StoreNodesTests {
             try await group.waitForAll()
         }
 
-        // With the origin gone, only the store can give them.
+        // The origin is down, so only the store can provide them.
         isGone.open()
         var missing = Set(Self.paths("old"))
         for _ in 0..<20 where !missing.isEmpty {

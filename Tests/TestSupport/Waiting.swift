@@ -5,7 +5,7 @@ public import Testing
 /// The factor by which programs may be slower than usual: sanitizers (`scripts/test --sanitize`) set `IMGCACHE_TEST_TIME_FACTOR`.
 public let timeFactor = factor("IMGCACHE_TEST_TIME_FACTOR")
 
-/// The factor by which tests may take longer: that of programs, and of the long forms of tests, for which `scripts/soak` sets
+/// The factor by which tests may take longer: the factor of programs, times that of long test runs, for which `scripts/soak` sets
 /// `IMGCACHE_TEST_LIMIT_FACTOR`.
 let limitFactor = timeFactor * factor("IMGCACHE_TEST_LIMIT_FACTOR")
 
@@ -17,7 +17,7 @@ private func factor(_ variable: String) -> Int {
 public let patience = 60.0 * Double(timeFactor)
 
 extension Trait where Self == TimeLimitTrait {
-    /// The limit of tests that wait, and have no turn (``FewAtATime``): five minutes beside all others.
+    /// The time limit of tests that wait without a slot (``FewAtATime``): five minutes, in parallel with all others.
     public static var timeLimit: TimeLimitTrait { .timeLimit(.minutes(5 * limitFactor)) }
 }
 

@@ -67,7 +67,7 @@ struct ScheduleTests {
         #expect(all(&schedule) == [])
         schedule.resume("a")
         #expect(all(&schedule) == [1, 2])
-        // One that waits for nobody may be paused, too.
+        // A host without waiting transfers may also be paused.
         schedule.pause("c")
         schedule.enqueue(6, host: "c", priority: .normal)
         #expect(all(&schedule) == [])

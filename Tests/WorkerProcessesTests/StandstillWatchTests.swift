@@ -2,7 +2,7 @@ import Testing
 
 @testable import WorkerProcesses
 
-/// A process that is stopped is told from one that works.
+/// Distinguishes a stopped process from a working one.
 struct StandstillWatchTests {
     /// The answers to looks at a process: each a time after the start, and the CPU seconds that the process has used by then.
     private func answers(_ looks: [(time: Duration, seconds: Double)]) -> [Bool] {

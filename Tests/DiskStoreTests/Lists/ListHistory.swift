@@ -4,10 +4,10 @@ import TextIdentity
 
 @testable import DiskStore
 
-/// A random history of one list that a server changes and two processes sync, beside a model of what they must have.
+/// A random history of one list that a server changes and two processes sync, with a model of the expected state.
 ///
-/// A process may end before any of its write transactions, its array may break off, and the other process may act before any of them.
-/// Pages are fetched now and stored at any time later.
+/// A process may end before any of its write transactions, its array may be cut, and the other process may act before any of them. Pages
+/// are fetched now and stored at any later time.
 final class ListHistory {
     struct Item: Equatable {
         var id: ByteText

@@ -13,7 +13,7 @@ import Testing
         try list.settleAll()
     }
 
-    /// Makes the tables those of version 4, writes into them, and opens the store again.
+    /// Reverts the tables to version 4, writes into them, and opens the store again.
     private func reopened(_ sql: String) throws -> ListUnderTest {
         try list.store.withIndex { (index) throws(StoreError) in
             try index.catalogue().connection.execute(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DiskStore
 
-/// A list in a store of its own.
+/// A list in its own store.
 struct ListUnderTest {
     let test: StoreUnderTest
     var name = ListName(owner: "ann", group: "", name: "inbox")

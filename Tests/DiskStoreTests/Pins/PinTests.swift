@@ -17,7 +17,7 @@ import Testing
             members: keys.map { NewPin(key: EntryKey($0), url: "http://test/\($0)", request: []) })
     }
 
-    /// Fills the store several times over with what nobody pinned.
+    /// Fills the store several times over with unpinned entries.
     private func fill() throws {
         for number in 0..<40 { try store.put("other \(number)", pattern(400_000)) }
     }

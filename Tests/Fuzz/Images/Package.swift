@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own: all of it is built with the fuzzer's instrumentation. ImageCodec is no product of imgcache, so its
-// sources are here by symbolic links. Run it by scripts/fuzz.
+// A separate package, so that all of it is built with the fuzzer's instrumentation. ImageCodec is not a product of imgcache, so its sources
+// are included by symbolic links. Run it by scripts/fuzz.
 let package = Package(
     name: "FuzzImages",
     targets: [

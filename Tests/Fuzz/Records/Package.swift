@@ -3,9 +3,9 @@ import PackageDescription
 
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 
-// The readers of what comes back from the disk, and of the field that names files. A package of its own: all of it is built with
-// the fuzzer's instrumentation. The modules are here by symbolic links: a package cannot contain a target of the name of
-// another package's. Run it by scripts/fuzz.
+// The readers of data from the disk, and of the field that names files. A separate package, so that all of it is built with the fuzzer's
+// instrumentation. The modules are included by symbolic links, because a package cannot contain a target with the name of another package's
+// target. Run it by scripts/fuzz.
 let package = Package(
     name: "FuzzRecords",
     dependencies: [

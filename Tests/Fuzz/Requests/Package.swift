@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own: all of it is built with the fuzzer's instrumentation. The request reader is part of no product, so its
-// sources, and what they need of other modules, are here by symbolic links. Run it by scripts/fuzz.
+// A separate package, so that all of it is built with the fuzzer's instrumentation. The request reader is not part of a product, so its
+// sources and those of its dependencies are included by symbolic links. Run it by scripts/fuzz.
 let package = Package(
     name: "FuzzRequests",
     dependencies: [

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own: all of it is built with the fuzzer's instrumentation. HTTPSemantics and Transfer are no products of
-// imgcache, so their sources are here by symbolic links. Run it by scripts/fuzz.
+// A separate package, so that all of it is built with the fuzzer's instrumentation. HTTPSemantics and Transfer are not products of
+// imgcache, so their sources are included by symbolic links. Run it by scripts/fuzz.
 let package = Package(
     name: "FuzzWire",
     dependencies: [.package(url: "https://github.com/apple/swift-http-types", from: "1.3.0")],

@@ -11,7 +11,7 @@ import Transfer
 struct FetchMachineTests {
     typealias Phase = FetchMachine.Phase
 
-    /// A fetch in a table: what is asked for, and how.
+    /// A row of the table of fetches: the request and its options.
     struct Kind: Sendable {
         var name: String
         var turn = FetchMachine.Turn.shared

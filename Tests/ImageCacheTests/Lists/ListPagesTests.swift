@@ -76,7 +76,7 @@ import Testing
         }
         #expect(Set(delivered) == Set((1...10).map(String.init)))
         #expect(progress.map(\.stored) == [2, 4, 6, 8, 10])
-        // Two pages at a time: the other one may have been settled, and not told yet.
+        // Two pages run at a time, so the other one may be complete but not yet reported.
         #expect(zip(progress, progress.dropFirst()).allSatisfy { $0.pending >= $1.pending })
         #expect(progress.allSatisfy { $0.pending <= 10 - $0.stored })
         #expect(progress.first?.pending == 8 && progress.last?.pending == 0)
@@ -189,7 +189,7 @@ import Testing
         }
         gate.open()
         #expect(try await first.value.records == 10)
-        // Records that were stored before it looked are not told again.
+        // Records that were stored before the subscription are not reported again.
         #expect(try await second.value.isSubset(of: Set((1...10).map(String.init))))
         #expect(bench.transport.requests.filter { $0.path == "/ids" }.count == 1)
         #expect(pages.count == 5)

@@ -6,7 +6,7 @@ import Logging
 import TestSupport
 import Testing
 
-/// A cache on a directory of its own, over a scripted transport, with a clock that the test sets.
+/// A cache in its own directory, over a scripted transport, with a clock that the test sets.
 final class Bench: Sendable {
     let cache: DownloadCache
     let transport: ScriptedTransport

@@ -7,16 +7,16 @@ import ImageCache
 import ImageCacheTesting
 import Transfer
 
-/// Objects of an S3-compatible store in memory, which several caches share: a bucket of what its script is told to do.
+/// The objects of an S3-compatible store in memory, which several caches share. A script makes it fail.
 final class FakeObjectStore: Sendable {
     /// A way to fail, or to lie.
     enum Fault: String, Sendable, CaseIterable {
-        /// Nobody listens; no response comes in time; the response is cut.
+        /// The connection is refused; no response arrives in time; the response is cut off.
         case dead, hung, cut
         case status403, status500, status503
         /// Responses and images fail, whatever is small does not.
         case objects500
-        /// Bytes that are not those of the digest; the object of another key; bytes that are no object; no digest.
+        /// Bytes with another digest; the object of another key; bytes that are not an object; no digest.
         case wrongBytes, otherObject, garbage, noDigest
         /// Fewer bytes than were stored; a part of a head, with its right digest.
         case shorter, truncatedHead
@@ -130,7 +130,7 @@ final class FakeObjectStore: Sendable {
     /// Has uploads of one kind of object wait.
     func hold(_ kind: String, at gate: AsyncGate) { state.withLock { $0.held = (kind, gate) } }
 
-    /// The settings of a cache that shares this store, over a transport of its own.
+    /// The settings of a cache that shares this store, over its own transport.
     func configuration(prefix: String = "ci") throws -> RemoteStoreConfiguration {
         var configuration = RemoteStoreConfiguration(
             location: try S3Location(endpoint: "http://store.example", bucket: "bucket", prefix: prefix),

@@ -93,7 +93,7 @@ struct KeyedRequestTests {
         }
         _ = try await bench.cache.file(for: request("t1"))
         #expect(try await bench.cache.file(for: request("t2")).source == .disk)
-        // Its validator means nothing at another path: all of it comes anew.
+        // The validator is not valid at another path, so everything is fetched again.
         bench.advance(seconds: 100)
         #expect(try await bench.cache.file(for: request("t3")).source == .network)
         #expect(try await bench.cache.file(for: FileRequest("https://cdn.example/file")).source == .disk)

@@ -15,7 +15,7 @@ import Testing
 
     struct Policy: Sendable, CustomTestStringConvertible {
         let policy: CachePolicy
-        /// By what is stored: nothing, a fresh response, a stale one.
+        /// Expectations by the state of the store: no response, a fresh one, a stale one.
         let asked: [Stored: Asked]
 
         var testDescription: String { "\(policy)" }

@@ -115,7 +115,7 @@ struct RemoteInvalidationTests {
                 }
             }
         }
-        // One whose upload seemed to fail is told twice.
+        // An invalidation whose upload seemed to fail is reported twice.
         #expect(await eventually { received(watcher) >= 30 })
     }
 

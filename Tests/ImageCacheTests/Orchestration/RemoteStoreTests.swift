@@ -12,7 +12,7 @@ struct RemoteStoreTests {
     private let representation = ScriptedRepresentation(ScriptedRepresentation.bytes(5000))
     private let store = FakeObjectStore()
 
-    /// A cache with a directory of its own.
+    /// A cache with its own directory.
     private func machine(
         _ mode: CacheMode = .private, _ representation: ScriptedRepresentation? = nil,
         _ change: (inout RemoteStoreConfiguration) -> Void = { _ in }
@@ -123,7 +123,7 @@ struct RemoteStoreTests {
 
     // MARK: Limits of sharing
 
-    /// Requests and responses that are somebody's own.
+    /// Requests and responses that belong to one user.
     enum Private: String, CaseIterable, Sendable {
         case privateResponse, setCookie, owner, authorization, userinfo, cookie, ownKey, noStore, tooLong
     }
@@ -168,7 +168,7 @@ struct RemoteStoreTests {
         #expect(same.sent.isEmpty && other.sent == ["GET"])
     }
 
-    /// Credentials that are in no key, and what is private without any.
+    /// Credentials that no key contains, and private responses without credentials.
     enum Unnamed: String, CaseIterable, Sendable {
         case netrc, netrcFile, cookie, password, passwordInURL, twoCredentials, ownKey, privateResponse, setCookie
 
@@ -275,7 +275,7 @@ struct RemoteStoreTests {
         for number in 0..<3 { _ = try await machine.cache.file(for: "http://origin.example/\(number)") }
         #expect(machine.cache.remoteStatistics?.isAvailable == false)
         let count = store.count(.get)
-        // Nobody asks for an object meanwhile, but it is tried after a pause.
+        // No request needs an object meanwhile, but the store is probed after a pause.
         #expect(await eventually { store.count(.get) > count })
         #expect(machine.cache.remoteStatistics?.isAvailable == false)
         store.fault = nil

@@ -16,9 +16,9 @@ struct SharedPartsTests {
     private let representation = ScriptedRepresentation(bytes)
     private let store = FakeObjectStore()
 
-    /// A machine with a directory of its own.
+    /// A machine with its own directory.
     ///
-    /// - Parameter cut: The bytes after which its origin dies.
+    /// - Parameter cut: The bytes after which its origin fails.
     private func machine(
         _ representation: ScriptedRepresentation? = nil, cutAfter cut: Int? = nil,
         _ change: (inout RemoteStoreConfiguration) -> Void = { _ in },
@@ -27,7 +27,7 @@ struct SharedPartsTests {
         var remote = try store.configuration()
         remote.partSize = Int64(Self.partSize)
         remote.maxBodySize = 100_000
-        // Nobody waits for the next part.
+        // No machine waits for the next part.
         remote.leaseTime = .zero
         change(&remote)
         return try Bench { [remote] in
@@ -275,7 +275,7 @@ struct SharedPartsTests {
         _ = try await purging.cache.remove(target)
         await purging.cache.close()
         let repaired = ScriptedRepresentation(ScriptedRepresentation.bytes(Self.size, seed: 2))
-        // One that has only the first part of the repaired body, beside which the store has all of the former one.
+        // A machine that has only the first part of the repaired body, while the store has all of the former one.
         try await begin(Self.partSize + 300, repaired)
         let other = try machine(repaired)
         #expect(try await other.get(.file).body == repaired.content)

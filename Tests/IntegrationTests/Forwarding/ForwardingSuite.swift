@@ -4,13 +4,13 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// A cache as a proxy sets it up, in a directory and by a clock of its own.
+/// A cache with the settings of a proxy, in its own directory and with its own clock.
 struct ProxyCache {
     let directory: TestDirectory
     let clock: Locked<Date>
     let cache: DownloadCache
 
-    /// - Parameter directory: that of another one, to share it as another process does; default: a new one.
+    /// - Parameter directory: The directory of another cache, to share it as another process does. Default: a new one.
     init(in directory: TestDirectory? = nil, clock: Locked<Date> = Locked(Date())) throws {
         let directory = try directory ?? TestDirectory()
         self.directory = directory

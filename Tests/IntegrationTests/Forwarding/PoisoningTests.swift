@@ -4,7 +4,7 @@ import ImageCache
 import TestSupport
 import Testing
 
-/// One client's odd request must not put an error in everybody's way.
+/// An unusual request of one client must not cause errors for other clients.
 @Suite(.timeLimit) struct PoisoningTests: ForwardingSuite {
     let proxy: ProxyCache
 

@@ -52,7 +52,7 @@ struct HistoryRequest: Sendable, CustomStringConvertible {
 /// store.
 struct HistoryModel {
     var isShared: Bool
-    /// The removals, with the origin's number of responses at that time. `nil` as scope: everybody's.
+    /// The removals, with the origin's number of responses at that time. A `nil` scope concerns all users.
     private var removals: [(path: String, scope: String?, after: Int)] = []
 
     init(isShared: Bool) { self.isShared = isShared }

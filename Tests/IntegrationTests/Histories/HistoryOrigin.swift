@@ -47,7 +47,7 @@ struct Emission: Sendable {
     var kind: Kind
     var time: Date
     var resource: HistoryResource
-    /// Whose request it answered: see `HistoryRequest.scope`.
+    /// The scope of the answered request: see `HistoryRequest.scope`.
     var scope: String?
     var hadCookie: Bool
     /// True if a part was requested: such a response may have been forwarded, and not stored.

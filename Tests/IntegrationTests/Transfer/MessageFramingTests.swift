@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Transfer
 
-/// Where messages end, and what is not read of them (RFC 9112 section 6).
+/// The end of messages, and the bytes after it, which are not read (RFC 9112 section 6).
 @Suite(.fewAtATime) struct MessageFramingTests {
     private let representation = Representation(seed: 41, size: 5000)
 

@@ -9,7 +9,7 @@ protocol OtherParser: Sendable {
     func split(_ streams: [[UInt8]]) async throws -> [[FramedRequest]]
 }
 
-/// Node's, in a process of its own.
+/// Node's parser, in a separate process.
 struct LLHTTP: OtherParser {
     let name = "llhttp"
 

@@ -46,7 +46,7 @@ function split(bytes) {
     socket.setNoDelay = socket.setKeepAlive = () => socket;
     socket.on("error", () => {});
     server.emit("connection", socket);
-    // All of the stream has been parsed after a few turns of the loop; what is still missing never comes.
+    // The whole stream has been parsed after a few turns of the loop. Anything still missing never arrives.
     let turns = 0;
     const finish = () => {
       turns += 1;

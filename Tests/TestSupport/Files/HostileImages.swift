@@ -146,7 +146,7 @@ public enum HostileImages {
         return stream + number(high << 16 | low, 4)
     }
 
-    /// A profile whose conversion has so many steps, which are all the same bytes.
+    /// A profile whose conversion has this many steps, all of which share the same bytes.
     public static func profile(steps: Int) -> [UInt8] {
         let side: UInt8 = 9
         var table = Array("clut".utf8) + number(0, 4) + number(3, 2) + number(3, 2)

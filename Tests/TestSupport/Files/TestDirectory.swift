@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A new directory of its own, removed with everything in it when released.
+/// A new directory, which is removed with its content when it is released.
 public final class TestDirectory: Sendable {
     public let path: String
 

@@ -53,7 +53,7 @@ public struct Content: Sendable, Hashable {
         }
     }
 
-    /// All bytes, or those of a range.
+    /// All bytes, or the bytes of a range.
     public func bytes(_ range: Range<Int64>? = nil) -> [UInt8] {
         let range = range ?? 0..<size
         return [UInt8](unsafeUninitializedCapacity: Int(range.count)) { buffer, initialized in

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A real Apache httpd on an ephemeral port of 127.0.0.1, with a folder of its own; stopped when released.
+/// A real Apache httpd on an ephemeral port of 127.0.0.1, with its own folder. It is stopped when released.
 public final class Apache: Sendable {
     public let port: UInt16
     private let directory: TestDirectory

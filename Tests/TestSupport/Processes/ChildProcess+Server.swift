@@ -10,7 +10,7 @@ extension ChildProcess {
         // The port is free when it is looked for, and another process may take it before the server does.
         var failure = ""
         for _ in 0..<5 {
-            // Of a former try, which was killed and could not take it away.
+            // Left over from an earlier attempt, which was killed and could not remove it.
             unlink(file)
             let (socket, port) = try Socket.listening()
             socket.finish(reset: false)

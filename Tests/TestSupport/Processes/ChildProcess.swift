@@ -41,7 +41,7 @@ public final class ChildProcess: Sendable {
 
     /// The words of the Swift runtime with which a crash begins.
     private static let crashMark = "*** Signal "
-    /// Settings of the Swift runtime: a crash is told of in a second, not in a minute.
+    /// Settings of the Swift runtime that report a crash within a second instead of a minute.
     private static let backtrace = "enable=yes,symbolicate=fast,threads=crashed,registers=none,images=none"
 
     /// - Parameters:

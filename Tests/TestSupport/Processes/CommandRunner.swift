@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs the built `imgcache`, which lies beside the test bundle, as a real process on a cache directory.
+/// Runs the built `imgcache`, which is next to the test bundle, as a real process on a cache directory.
 public struct CommandRunner: Sendable {
     /// The result of one run.
     public struct Outcome: Sendable, CustomStringConvertible {
@@ -30,7 +30,7 @@ public struct CommandRunner: Sendable {
         ProcessInfo.processInfo.environment["IMGCACHE_BINARY"] ?? built("imgcache")
     }()
 
-    /// A program of the package, which lies beside the test bundle.
+    /// The path of a program of the package, which is next to the test bundle.
     public static func built(_ name: String) -> String {
         let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return (bundle as NSString).deletingLastPathComponent + "/" + name
@@ -38,7 +38,7 @@ public struct CommandRunner: Sendable {
 
     public var cacheDirectory: String
     public var workingDirectory: String?
-    /// Added to the environment, over what is inherited.
+    /// Variables that are added to the inherited environment, or replace inherited ones.
     public var environment: [String: String] = [:]
 
     public init(cacheDirectory: String, workingDirectory: String? = nil) {

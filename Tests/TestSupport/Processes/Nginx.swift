@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A real nginx on an ephemeral port of 127.0.0.1, with a folder of its own; stopped when released.
+/// A real nginx on an ephemeral port of 127.0.0.1, with its own folder. It is stopped when released.
 public final class Nginx: Sendable {
     /// The settings that differ from nginx's defaults (strong ETag, ranges honoured).
     public struct Options: Sendable {
@@ -39,7 +39,7 @@ public final class Nginx: Sendable {
     }
 
     public let port: UInt16
-    /// Whose certificate it has, over TLS.
+    /// The authority that issued its certificate, for TLS.
     public let authority: TestCA?
     private let directory: TestDirectory
     private let process: ChildProcess

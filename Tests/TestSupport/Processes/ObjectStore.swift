@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A real S3-compatible store on 127.0.0.1 with a folder of its own, killed when released: SeaweedFS, or Ceph's radosgw with
+/// A real S3-compatible store on 127.0.0.1 with its own folder, killed when released: SeaweedFS, or Ceph's radosgw with
 /// `IMGCACHE_TEST_STORE=radosgw`.
 public final class ObjectStore: Sendable {
     public static let accessKeyID = "fleet"

@@ -1,8 +1,8 @@
 import ConcurrencyPrimitives
 import Dispatch
 
-/// Runs at most four tests that start processes at a time: more of them than a small machine has cores only make every one
-/// of them slow. They run beside the pool that all other tests share, because they block: on sockets, files, processes.
+/// Runs at most four tests that start processes at a time. On a small machine, more of them than there are cores would only slow each other
+/// down. They run outside the pool of the other tests, because they block on sockets, files and processes.
 public enum ProcessSlots {
     private static let slots = Slots(free: 4)
     private static let threads = BlockingThreads()

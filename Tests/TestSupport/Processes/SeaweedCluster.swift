@@ -83,7 +83,7 @@ public final class SeaweedCluster: Sendable {
         var gatewayCalls: [UInt16] { Array(all[14..<16]) }
     }
 
-    /// Starts the nodes; each has a folder of its own.
+    /// Starts the nodes. Each has its own folder.
     private struct Start {
         let ports: Ports
         let folder: String

@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 
-/// SeaweedFS on ephemeral ports of 127.0.0.1, with a folder of its own. `scripts/seaweedfs` installs it.
+/// SeaweedFS on ephemeral ports of 127.0.0.1, with its own folder. `scripts/seaweedfs` installs it.
 ///
-/// Stopping it takes it 16 seconds, so it is killed.
+/// A regular stop takes 16 seconds, so it is killed.
 enum SeaweedFS {
     static let executable: String = {
         let environment = ProcessInfo.processInfo.environment

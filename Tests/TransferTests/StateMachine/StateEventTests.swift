@@ -3,7 +3,7 @@ import Testing
 
 @testable import Transfer
 
-/// Each state of a transfer with each event: what is in the table happens; all else changes nothing.
+/// Each state of a transfer with each event. Events outside the table change nothing.
 @Suite struct StateEventTests {
     typealias Event = MachineUnderTest.Event
 
@@ -16,7 +16,7 @@ import Testing
         var testDescription: String { state }
     }
 
-    /// Of a request that resumes and retries, and is kept to a rate.
+    /// A machine for a request that resumes and retries, and has a rate limit.
     private static func machine() throws -> MachineUnderTest {
         try MachineUnderTest(
             Sample.request {

@@ -8,7 +8,7 @@ import HTTPCaching
 enum Trial: String {
     /// An entry's metadata in the index, and a partial's header.
     case metadata
-    /// The file beside a partial's data.
+    /// The record file of a partial.
     case partial
     /// The Content-Disposition of a response.
     case disposition

@@ -1,6 +1,6 @@
 import HTTPSemantics
 
-/// One or two URLs, one a line: both spellings are fixed points, and what is compared is compared alike from both sides.
+/// One or two URLs, one per line. Both normal forms are fixed points, and comparisons are symmetric.
 struct URLTrial {
     private let texts: [String]
 
