@@ -25,7 +25,7 @@ package struct Response: Sendable {
     package var via: String?
     /// True to close the connection after this response.
     package var closes = false
-    /// The terms on which it may be sent again without asking the handler; nil: none. Only of a
+    /// The terms on which the response may be replayed without calling the handler, or nil if it may not. Used only for responses of
     /// ``RequestHandler/readyResponse(to:)``.
     package var reuse: ResponseReuse?
 

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Glibc
 
-/// Replaces `imgcache serve …` by `imgcache-server …`: a separate program, so that the command contains none of the
-/// server's code and starts fast.
+/// Replaces `imgcache serve …` by `imgcache-server …`. This is a separate program, so that the command contains no server code and starts
+/// fast.
 struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
@@ -30,7 +30,7 @@ struct ServeCommand: ParsableCommand {
         Output.exit(.usage)
     }
 
-    /// Returns only if there is no such program.
+    /// Returns only if the program does not exist.
     private func replace(with program: String) {
         var words = ([program] + arguments).map { strdup($0) } + [nil]
         defer { words.forEach { free($0) } }

@@ -100,11 +100,11 @@ extension Connection {
 
     /// Responds to an unreadable request, and closes the connection: the following bytes cannot be interpreted.
     func refuse(_ fault: RequestError, _ context: ChannelHandlerContext) {
-        // A known HEAD gets no content even then.
+        // A response to HEAD never has content, even after an error.
         let method = head?.method ?? .get
         head = nil
         pending.clear()
-        // At once: another request of the client may be waiting for this space.
+        // Release it immediately, because another request of the client may be waiting for this space.
         uncharge()
         requests += 1
         listener.observer?.requestRefused(fault.reason)

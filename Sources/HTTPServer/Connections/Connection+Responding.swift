@@ -30,7 +30,7 @@ extension Connection {
         }
     }
 
-    /// Writes an available response at once, or, if it is large, as fast as the client accepts it.
+    /// Writes an available response immediately or, if it is large, as fast as the client accepts it.
     func respondNow(_ response: Response, _ context: ChannelHandlerContext) {
         guard case .memory(let bytes) = send(response, context) else { return }
         phase = .responding

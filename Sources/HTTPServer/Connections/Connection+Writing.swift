@@ -36,7 +36,7 @@ extension Connection {
         return written
     }
 
-    /// From here on the handler is waited for: the client's time does not run.
+    /// The connection now waits for the handler, so the client's time limit is suspended.
     private func pieceWasTaken(since sent: ContinuousClock.Instant) {
         current?.clientsTime += .now - sent
         if phase == .responding { deadline = nil }
@@ -51,7 +51,7 @@ extension Connection {
         return written.futureResult
     }
 
-    /// By sendfile(2).
+    /// Sends a part of a file by sendfile(2).
     private func send(
         _ descriptor: Int32, _ range: Range<Int64>, _ context: ChannelHandlerContext
     ) -> EventLoopFuture<Void> {

@@ -4,9 +4,9 @@ import NIOCore
 
 /// A connection: reads requests, passes them to the handler one after the other, and writes the responses.
 ///
-/// An available response (``RequestHandler/readyResponse(to:)``) is sent at once, on the event loop, without a task; and
-/// again to the same request, if it can be reused, without asking for it (``PreparedResponses``).
-/// Pipelined requests wait in `pending`; at 64 KiB, reading from the socket stops.
+/// An available response (``RequestHandler/readyResponse(to:)``) is sent immediately, on the event loop, without a task. If it can be
+/// reused, it is also sent to later equal requests without calling the handler (``PreparedResponses``). Pipelined requests wait in
+/// `pending`; at 64 KiB, reading from the socket stops.
 final class Connection: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = IOData
@@ -135,7 +135,7 @@ final class Connection: ChannelDuplexHandler {
             }
         case is DrainEvent:
             isDraining = true
-            // Between two requests; one that has begun to arrive is still processed.
+            // The connection is between two requests. One that has begun to arrive is still processed.
             guard phase == .reading, head == nil, pending.readableBytes == 0 else { break }
             if requests > 0 {
                 linger(context)

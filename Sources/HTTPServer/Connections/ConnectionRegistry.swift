@@ -9,11 +9,11 @@ package final class ConnectionRegistry: Sendable {
         var channels: [ObjectIdentifier: any Channel] = [:]
         /// The connections that count against the limits, with their clients.
         var admitted: [ObjectIdentifier: Client] = [:]
-        /// Those that get an error.
+        /// The connections that get an error response.
         var refused: Set<ObjectIdentifier> = []
-        /// Those that are neither served nor refused yet: their event loops have yet to decide.
+        /// The connections that are neither served nor refused yet.
         var undecided: Set<ObjectIdentifier> = []
-        /// Called once when there are none of those any more.
+        /// Called once when `undecided` becomes empty.
         var whenDecided: (@Sendable () -> Void)?
 
         mutating func decided(_ id: ObjectIdentifier) -> (@Sendable () -> Void)? {
@@ -25,14 +25,14 @@ package final class ConnectionRegistry: Sendable {
         var whenEmpty: CheckedContinuation<Void, Never>?
     }
 
-    /// nil: not attributed to a client.
+    /// nil if the connection is not attributed to a client.
     private struct Client { var name: String? }
 
     /// The reason for which a connection is not served.
     enum Refusal: Error, Hashable {
         /// It gets an error, which the client has time to read.
         case response(ShareLimiter.Shortage)
-        /// It is closed at once: so many get an error already that others could not be accepted any more.
+        /// The connection is closed without a response, because too many connections already get an error.
         case closing
     }
 

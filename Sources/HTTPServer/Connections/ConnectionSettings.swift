@@ -22,7 +22,7 @@ package struct ConnectionSettings: Sendable, Hashable {
     package var responseRate = MinimumRate(bytesPerSecond: 4 << 10)
     /// The proxies in front whose information about the client is trusted.
     package var trustedProxies = TrustedProxies()
-    /// The field of the request's id, in place of a response's own; nil: none is sent.
+    /// The field for the request's id, which replaces one of the response. nil to send none.
     package var idField: HTTPField.Name? = .known("X-Request-Id")
 
     package init() {}

@@ -21,7 +21,7 @@ final class RunningResponses: Sendable {
         waiting?.resume()
     }
 
-    /// Returns when there are none.
+    /// Waits until no response is running.
     func wait() async {
         await withCheckedContinuation { continuation in
             let isNone = state.withLock { state in

@@ -2,7 +2,7 @@
 ///
 /// An average over the client's own time, without the time of the service or the origin.
 package struct MinimumRate: Sendable, Hashable {
-    /// 0: none.
+    /// The minimum in bytes per second, or 0 for none.
     package var bytesPerSecond: Int
     /// The time that a client has in addition to that for its bytes at the minimum rate, because connections may stall
     /// for seconds.

@@ -1,10 +1,10 @@
 import NIOCore
 
-/// The parts of a request's head as ranges of its bytes: enough to recognize a request, without making text of it.
+/// The parts of a request's head as ranges of its bytes. They suffice to recognise a request without creating strings.
 ///
-/// There is an outline only of heads that ``RequestReader`` accepts too, apart from the value of `Host`, and that have
-/// nothing in them which always needs the handler: GET or HEAD of a path by HTTP/1.1, complete, one `Host`, no content,
-/// no credentials, no cache directives, a connection that stays open. All others are for ``RequestReader`` alone.
+/// An outline exists only for heads that ``RequestReader`` also accepts, apart from the value of `Host`, and that never need the handler: a
+/// complete HTTP/1.1 GET or HEAD of a path, with one `Host`, and without content, credentials, cache directives or closing of the
+/// connection. ``RequestReader`` handles all others.
 struct HeadOutline {
     struct Field {
         let name: Range<Int>
@@ -15,7 +15,7 @@ struct HeadOutline {
     private(set) var isHead = false
     private(set) var target = 0..<0
     private(set) var host = 0..<0
-    /// All fields, `Host` included.
+    /// All fields, including `Host`.
     private(set) var fields: [Field] = []
     /// The fields of conditions and ranges, in their order.
     private(set) var conditions: [Field] = []

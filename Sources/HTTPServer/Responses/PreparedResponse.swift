@@ -1,7 +1,7 @@
 import HTTPTypes
 import NIOCore
 
-/// A response as it goes to the socket, to all requests that ask for it in the same way.
+/// A serialised response that is sent to all equal requests.
 final class PreparedResponse {
     /// The parts that requests must have in common to get it: see ``ResponseReuse``.
     private struct Question {
@@ -22,7 +22,7 @@ final class PreparedResponse {
     private let reuse: ResponseReuse
     private let end: NIODeadline
     private let head: [UInt8]
-    /// The position of the request's id in the head; nil: none is sent.
+    /// The position of the request's id in the head, or nil if no id is sent.
     private let idStart: Int?
     let content: [UInt8]
     /// The content as the channel takes it; made for the second use.
@@ -68,7 +68,7 @@ final class PreparedResponse {
     /// The memory that it takes, in bytes.
     var size: Int { content.count * 2 + head.count + question.target.count + 512 }
 
-    /// True if a request asks for it.
+    /// True if this is the response to a request.
     func answers(_ outline: HeadOutline, of bytes: Span<UInt8>) -> Bool {
         guard outline.isHead == question.isHead, bytes.hasBytes(question.target, at: outline.target),
             bytes.hasBytes(question.host, at: outline.host), outline.conditions.count == question.conditions.count

@@ -1,10 +1,10 @@
 import NIOCore
 
-/// The responses of the last second that may be sent again: the way of a hit without parsing its request, asking the
-/// handler or writing its head. One table for each event loop, used on it only.
+/// The responses of the last second that may be replayed. This answers a hit without parsing its request, calling the handler or writing
+/// its head. There is one table for each event loop, used only on that loop.
 ///
-/// An entry lasts a second at most, and is asked before each use if what it was made from is still current. The table is
-/// emptied when it is full: whatever is requested often is back at once.
+/// An entry lasts at most a second, and is checked before each use: the source of the response must still be current. The table is emptied
+/// when it is full; frequently requested entries return soon.
 final class PreparedResponses {
     private static let mostResponses = 1024
     /// In bytes.
@@ -30,12 +30,12 @@ final class PreparedResponses {
         return nil
     }
 
-    /// Keeps a response to a request, in place of an older one.
+    /// Keeps a response to a request, and replaces an older one.
     ///
     /// - Parameters:
-    ///   - bytes: The request's head.
-    ///   - head: As it was sent, with an id of 16 bytes at `idStart`.
-    ///   - end: The time after which it may not be used.
+    ///   - bytes: The head of the request.
+    ///   - head: The head of the response as sent, with an id of 16 bytes at `idStart`.
+    ///   - end: The time after which the response may not be used.
     func insert(
         _ response: Response, _ reuse: ResponseReuse, to bytes: Span<UInt8>, head: [UInt8], idStart: Int?,
         content: [UInt8], until end: NIODeadline

@@ -19,13 +19,13 @@ enum ResponseHead {
     struct Additions {
         /// This proxy's entry in Via, or nil for a response that this server generated.
         var via: String?
-        /// Name and value of the field with the request's id, in place of a field of that name.
+        /// The name and value of the field with the request's id. It replaces a field of the same name.
         var id: (name: HTTPField.Name, value: String)?
         /// The value for a response without a Date.
         var date: String
     }
 
-    /// - Returns: The position of the id's value in what was written; nil if there is none.
+    /// - Returns: The position of the id's value in the written bytes, or nil if there is none.
     @discardableResult
     static func write(
         _ head: HTTPResponse, framing: ResponseFraming, keepsAlive: Bool, minorVersion: Int, _ additions: Additions,

@@ -1,9 +1,9 @@
 import DownloadLists
 import HTTPSemantics
 
-/// The list of what a run did not bring, in the form that `-i` takes. It holds no password: lists are shared and kept.
+/// The list of a run's failed downloads, in the format of `-i`. It contains no passwords, because lists are shared and kept.
 enum FailedList {
-    /// - Parameter errors: What went wrong, by the places of the inputs; an input without a result was not begun.
+    /// - Parameter errors: The errors, by the index of the input. An input without a result was not started.
     static func text(_ inputs: [FetchInput], done: Set<Int>, errors: [Int: String]) -> String {
         var text = ""
         for (place, input) in inputs.enumerated() where !done.contains(place) {
@@ -24,9 +24,9 @@ enum FailedList {
 }
 
 extension ListedDownload {
-    /// Removes users and passwords of URLs, and the fields that hold secrets.
+    /// Removes users and passwords from URLs, and fields that contain secrets.
     ///
-    /// - Returns: What was removed, in words.
+    /// - Returns: A description of the removed parts.
     fileprivate mutating func removeSecrets() -> [String] {
         var removed: [String] = []
         for index in sources.indices {

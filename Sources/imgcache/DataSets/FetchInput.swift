@@ -1,6 +1,6 @@
 import DownloadLists
 
-/// One thing to fetch: a download, or a line of a list that is none.
+/// An input of a run: a download, or an invalid line of a list.
 enum FetchInput: Sendable {
     case download(ListedDownload)
     case invalid(ListError)

@@ -10,7 +10,7 @@ extension LinkMode: ExpressibleByArgument {
         getenv(variable).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The mode where no option names one: `$IMGCACHE_LINK_MODE`, else clone. `nil` if the variable names none.
+    /// The default mode: `$IMGCACHE_LINK_MODE`, otherwise clone. `nil` if the variable is not a valid mode.
     static var preset: LinkMode? { environmentText.map { LinkMode(rawValue: $0) } ?? .clone }
 
     /// Returns true if the path already has the file's content, in this mode.

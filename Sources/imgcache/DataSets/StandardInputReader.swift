@@ -65,7 +65,7 @@ final class StandardInputReader: Sendable {
         return poll(&descriptor, 1, milliseconds) != 0
     }
 
-    /// The next bytes; none at the end, `nil` when it cannot be read.
+    /// The next bytes. They are empty at the end, and `nil` after a read error.
     private func chunk() -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: 65_536)
         while true {

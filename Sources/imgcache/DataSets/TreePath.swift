@@ -1,10 +1,10 @@
 import Digests
 import HTTPSemantics
 
-/// The path of a URL's file under `--tree`: its host, with the port where it is not the scheme's own, its path and its query.
+/// The path of a URL's file under `--tree`: the host, the port unless it is the scheme's default, the path and the query.
 ///
-/// No two URLs of one scheme have the same path, but for `…/` and `…/index.html`; none leads out of the folder. Segments are decoded
-/// where the result is a harmless name; what would not be one stays percent-encoded.
+/// Different URLs of one scheme have different paths, except for `…/` and `…/index.html`, and no path leaves the folder. Segments are
+/// decoded if the result is a harmless name; otherwise they stay percent-encoded.
 enum TreePath {
     static func path(of url: String) throws(InvalidURL) -> String {
         let url = try HTTPURL(url)
@@ -18,7 +18,8 @@ enum TreePath {
         return parts.map(fitted).joined(separator: "/")
     }
 
-    /// A query holds slashes that are none of a path; so that they differ from escaped ones, all escapes are escaped.
+    /// A query may contain slashes, which must not become separators. All escapes are escaped, so that these slashes differ from escaped
+    /// ones.
     private static func queryName(_ query: Substring) -> String {
         var result: [UInt8] = []
         for byte in query.utf8 {
@@ -39,7 +40,7 @@ enum TreePath {
         return text
     }
 
-    /// Returns false for a scalar that must stay percent-encoded: decoded, it would be a separator, an escape or invisible.
+    /// Returns false for a scalar that must stay percent-encoded, because it would be a separator, an escape or invisible.
     private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
         !scalar.isHidden && scalar != "/" && scalar != "%" && scalar != "?"
     }
@@ -52,7 +53,7 @@ enum TreePath {
             default: result.append(byte)
             }
         }
-        // Of dots alone: the URL's own dot segments are gone by now.
+        // The segment consists of dots. The URL's own dot segments have already been removed.
         if result.allSatisfy({ $0 == UInt8(ascii: ".") }) || result.elementsEqual(".imgcache".utf8) {
             result.replaceSubrange(0..<1, with: "%2E".utf8)
         }

@@ -1,13 +1,12 @@
 import ConcurrencyPrimitives
 import Digests
 
-/// Downloads that a list gives the same digest: they run one after the other, so that the first one's file answers the others from the
-/// store.
+/// Serialises downloads with the same digest in a list, so that the first one's file answers the others from the store.
 final class TwinDownloads: Sendable {
     private let isOn: Bool
     private let running = Locked<[Digest: Promise<Void>]>([:])
 
-    /// - Parameter isOn: False to let all of them run at once.
+    /// - Parameter isOn: False to let all of them run concurrently.
     init(isOn: Bool) { self.isOn = isOn }
 
     /// Runs `work` when no other download of the digest is under way.
@@ -15,7 +14,7 @@ final class TwinDownloads: Sendable {
         guard isOn, let digest, digest.algorithm.isCollisionResistant else { return try await work() }
         let own = Promise<Void>()
         while let other = running.withLock({ $0.begin(digest, own) }) {
-            // Cancelled: the work itself ends at once.
+            // The task is cancelled, so the work itself ends immediately.
             if await other.value() == nil { return try await work() }
         }
         defer {
@@ -27,7 +26,7 @@ final class TwinDownloads: Sendable {
 }
 
 extension [Digest: Promise<Void>] {
-    /// The download of the digest that is under way; `nil` when there was none, and `own` is it now.
+    /// The running download of the digest, or `nil` if there was none and `own` is now the running one.
     fileprivate mutating func begin(_ digest: Digest, _ own: Promise<Void>) -> Promise<Void>? {
         if let other = self[digest] { return other }
         self[digest] = own

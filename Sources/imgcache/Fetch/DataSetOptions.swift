@@ -72,7 +72,7 @@ struct DataSetOptions: ParsableArguments {
     /// The mode of `--link-mode`, else of the environment.
     var effectiveLinkMode: LinkMode { linkMode ?? LinkMode.preset ?? .clone }
 
-    /// Refuses options that do not go with the others of the command.
+    /// Rejects options that conflict with the command's other options.
     func validate(_ urls: [String], _ several: BatchOptions, _ output: OutputOptions) throws {
         guard tree == nil || output.file == nil && output.directory == nil && !output.remoteName else {
             throw ValidationError("--tree does not go with -o, -d or -O.")

@@ -40,7 +40,7 @@ final class FallbackCache: Sendable {
         }
     }
 
-    /// The cache, if an earlier run has begun the request in it.
+    /// The cache, if an earlier run has started the request in it.
     func begun(_ request: FileRequest) -> DownloadCache? {
         guard existed, let cache = try? opened(), let info = try? cache.blocking.info(for: request),
             info.partial != nil || !info.entries.isEmpty

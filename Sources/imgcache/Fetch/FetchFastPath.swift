@@ -1,9 +1,9 @@
 import ImageCache
 import Logging
 
-/// The fast path of `imgcache fetch URL` and `imgcache fetch -o FILE URL`: the most frequent calls in scripts, often for a fresh
-/// cached file. Such a hit is served before the parser of the command line is set up, which takes as long as everything
-/// else. All other calls take the regular path.
+/// The fast path of `imgcache fetch URL` and `imgcache fetch -o FILE URL`. These are the most frequent calls in scripts, often for a fresh
+/// cached file. Such a hit is served before the command line parser is set up, which takes as long as everything else. All other calls take
+/// the regular path.
 struct FetchFastPath: Equatable {
     let url: String
     let directory: String?
@@ -11,7 +11,7 @@ struct FetchFastPath: Equatable {
     let output: String?
     let isQuiet: Bool
 
-    /// `nil` for any other command line: further options, a second URL, none.
+    /// `nil` for any other command line, with further options, a second URL or no URL.
     init?(arguments: some Sequence<String>) {
         var arguments = arguments.makeIterator()
         guard arguments.next() == "fetch" else { return nil }

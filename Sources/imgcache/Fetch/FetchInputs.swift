@@ -1,7 +1,7 @@
 import ConcurrencyPrimitives
 import DownloadLists
 
-/// Reads what a run is to fetch: the URLs of the command line, then the list of `-i`.
+/// Reads the inputs of a run: the URLs of the command line, then the list of `-i`.
 enum FetchInputs {
     /// A list in a file is read as a whole, and nothing is fetched if it is invalid. Standard input is read during the run.
     static func queue(_ options: FetchCommand) throws -> WorkQueue<FetchInput> {

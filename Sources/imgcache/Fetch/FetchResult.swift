@@ -45,7 +45,7 @@ struct FetchResult: RunResult {
         self.sha256 = sha256?.lowercased()
     }
 
-    /// Adds what an earlier try of the run has cost.
+    /// Adds the cost of an earlier attempt in this run.
     mutating func add(_ earlier: FetchResult) {
         bytesTransferred += earlier.bytesTransferred
         resumedFrom = min(resumedFrom, earlier.resumedFrom)

@@ -6,7 +6,7 @@ import ImageCache
 
 /// The cache of one run, and the handling of one URL.
 struct FetchSession: Sendable {
-    /// nil if it cannot be written, so that it is bypassed.
+    /// nil if the cache is not writable and therefore bypassed.
     private let cache: DownloadCache?
     /// The cache for files that the store cannot take; nil if a path in the store is requested.
     private let fallback: FallbackCache?
@@ -42,7 +42,7 @@ struct FetchSession: Sendable {
                 try options.openCache(parallel: batch.parallel, in: directory)
             }
         do {
-            // Downloads would leave the requests for lengths no room until the last of them has begun.
+            // Otherwise downloads would leave no connections for the length requests until the last of them has started.
             cache = try options.openCache(parallel: batch.parallel, further: SizeProbe.width, holdingFiles: holds)
         } catch let error as ImageCacheError
             where [.store(.notWritable), .store(.full), .store(.busy)].contains(error.code)
@@ -85,7 +85,7 @@ struct FetchSession: Sendable {
     /// The threads on which the cache works.
     var executor: BlockingExecutor? { cache?.executor }
 
-    /// The stored file of an input, if it may be delivered as it is.
+    /// The stored file of an input, if it may be delivered without a request.
     private func storedFile(at place: Int) -> CachedFile? {
         let count = inputs.count.count
         guard let cache, count > 1, template.policy.mayServeStored else { return nil }
@@ -191,7 +191,7 @@ struct FetchSession: Sendable {
         return (try? cache?.blocking.storedFile(for: request)) ?? nil
     }
 
-    /// The fallback cache, if an earlier run has begun the request there and the store has no response.
+    /// The fallback cache, if an earlier run has started the request there and the store has no response.
     private func fallbackHoldingPartial(_ request: FileRequest, _ cache: DownloadCache) throws -> DownloadCache? {
         guard let begun = fallback?.begun(request), (try? cache.blocking.storedFile(for: request)) ?? nil == nil else {
             return nil
@@ -205,9 +205,9 @@ struct FetchSession: Sendable {
         return [.tooLarge, .held, .full, .busy].contains(cause.code)
     }
 
-    /// Loads the file; with ``streams`` it is written to standard output while it arrives.
+    /// Loads the file. With ``streams`` it is written to standard output while it arrives.
     ///
-    /// - Throws: Also what ``OutputDestination`` objects to when the head is there.
+    /// - Throws: Also the errors of ``OutputDestination`` when the head arrives.
     private func load(
         _ request: FileRequest, _ listed: ListedDownload, _ present: PresentFile?, from cache: DownloadCache,
         isFallback: Bool = false, into result: inout FetchResult, id: Int, _ display: ProgressDisplay?
@@ -216,7 +216,7 @@ struct FetchSession: Sendable {
         display?.begin(id, name: OutputName.suggested(contentDisposition: nil, url: request.url))
         let destination = destination
         let objection = Locked<(any Error)?>(nil)
-        // Cancelled by itself: others may wait for the same download.
+        // Only this wait is cancelled, because others may wait for the same download.
         let wait = destination.checksHeads ? Task { try await download.file } : nil
         let watching =
             wait != nil || display != nil
@@ -269,7 +269,7 @@ struct FetchSession: Sendable {
             result.output = try destination.deliver(file, of: download, moving: isFallback, replacing: present)
         }
         result.fill(from: file, sha256: download.sha256 ?? template.sha256)
-        // Its age says nothing of a file that has its digest.
+        // If the file's digest matches, its age is irrelevant.
         if file.source == .stale, request.policy == .returnCacheDataElseLoad, download.digest != nil {
             result.source = "verified"
         }
@@ -320,7 +320,7 @@ struct FetchSession: Sendable {
 }
 
 extension CachePolicy {
-    /// False if the origin is asked in any case.
+    /// False if the origin is contacted in any case.
     fileprivate var mayServeStored: Bool {
         switch self {
         case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData, .reloadRevalidatingCacheData: false
@@ -330,6 +330,6 @@ extension CachePolicy {
 }
 
 extension CacheInfo {
-    /// The length of the file, as far as it is stored or has begun.
+    /// The length of the file, if it is known from a stored body or a partial.
     fileprivate var knownSize: Int64? { entries.first?.size ?? partial?.total }
 }

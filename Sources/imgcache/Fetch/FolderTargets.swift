@@ -6,9 +6,9 @@ import TextIdentity
 
 /// The scheme by which files in a folder are named.
 enum FileNaming {
-    /// As their list says, else by Content-Disposition, else by their URL's last segment.
+    /// By the list, otherwise by Content-Disposition, otherwise by the last segment of the URL.
     case listed
-    /// By their URL's host and path.
+    /// By the host and path of the URL.
     case tree
 }
 
@@ -69,7 +69,7 @@ final class FolderTargets: Sendable {
         }
     }
 
-    /// The file's name below the folder, as far as it is known before the response.
+    /// The file's name within the folder, as far as it is known before the response.
     private func name(of download: ListedDownload, _ file: CachedFile? = nil) -> String {
         name(of: download, file?.response.fields[.contentDisposition], file?.finalURL ?? download.url)
     }
@@ -79,7 +79,7 @@ final class FolderTargets: Sendable {
         return download.output ?? OutputName.suggested(contentDisposition: contentDisposition, url: url)
     }
 
-    /// The file's path as far as it is known from the response's head; a redirect may still change it.
+    /// The file's path, as far as the response's head determines it. A redirect may still change it.
     func path(of download: ListedDownload, contentDisposition: String?) -> String {
         path(name(of: download, contentDisposition, download.url))
     }
@@ -89,7 +89,7 @@ final class FolderTargets: Sendable {
     /// - Parameter former: The body that the store has for the URL.
     func present(at download: ListedDownload, former: () -> CachedFile?) -> PresentFile? {
         guard !overwrite else { return nil }
-        // Usually nothing is there, and the store is not asked.
+        // Usually no file exists there, and the store is not queried.
         let isNameKnown = naming == .tree || download.output != nil
         if isNameKnown, access(path(name(of: download)), F_OK) != 0 { return nil }
         let former = former()
@@ -111,7 +111,7 @@ final class FolderTargets: Sendable {
 
     /// Throws ``Failure`` if two of the sources lead to one file.
     ///
-    /// URLs that differ in their query alone are passed over: there the name usually comes from Content-Disposition.
+    /// URLs that differ only in their query are skipped, because their names usually come from Content-Disposition.
     static func check(_ sources: [String], allowingQueries: Bool = true, path: (String) -> String) throws {
         var owners: [ByteText: String] = [:]
         for source in sources {
@@ -210,7 +210,7 @@ final class FolderTargets: Sendable {
             try put(overwrite: overwrite)
         } catch {
             guard error.code == .store(.exists) else { throw error }
-            // As an earlier run left it.
+            // The file is unchanged since an earlier run.
             if !linkMode.isAt(path, file) {
                 guard let present, present.path == path, present.isReplaceable else { throw Failure.exists(path) }
                 try put(overwrite: true)

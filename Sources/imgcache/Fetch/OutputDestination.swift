@@ -11,7 +11,7 @@ enum OutputDestination: Sendable {
     case folder(FolderTargets)
     case standardOutput
 
-    /// - Throws: ``Failure`` for what would be in the way of writing the URLs' files, before anything is fetched.
+    /// - Throws: ``Failure`` if something prevents writing the files, before anything is fetched.
     init(_ options: OutputOptions, _ dataSet: DataSetOptions, for downloads: [ListedDownload]) throws {
         func folder(_ directory: String, _ naming: FileNaming) throws -> OutputDestination {
             .folder(
@@ -50,7 +50,7 @@ enum OutputDestination: Sendable {
         }
     }
 
-    /// True if the file must enter the store, because its path there is all that the user receives.
+    /// True if the file must enter the store, because the user receives only its path there.
     var needsStoredFile: Bool {
         switch self {
         case .cachedPath: true

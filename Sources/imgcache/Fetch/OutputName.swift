@@ -19,10 +19,10 @@ enum OutputName {
         return safe.isEmpty ? "download" : safe
     }
 
-    /// Reduces `name` to a harmless path component; empty if nothing is left.
+    /// Reduces `name` to a harmless path component. The result may be empty.
     static func sanitised(_ name: String) -> String {
-        // Both separators: suggestions such as `..\..\x` come from Windows servers.
-        // By scalars: a separator counts, also before a combining mark.
+        // Both separators are removed, because suggestions such as `..\..\x` come from Windows servers.
+        // They are found by scalars, so that a separator before a combining mark also counts.
         let last =
             name.unicodeScalars.split(omittingEmptySubsequences: true) { $0 == "/" || $0 == "\\" }.last
             ?? "".unicodeScalars[...]

@@ -1,10 +1,10 @@
 import Glibc
 import ImageCache
 
-/// A file that is where a download is to go, as it was before the download began.
+/// A file at the target of a download, as it was before the download began.
 ///
-/// It may be replaced if it is what the store had delivered: the same bytes as the store's body from before the download. A file that a
-/// user changed has others, whatever its size and times say.
+/// It may be replaced if the store delivered it: it has the same bytes as the store's body from before the download. A file that a user
+/// changed has other bytes, even if size and times are the same.
 struct PresentFile: Sendable {
     let path: String
     /// The body that the store had for the URL.
@@ -24,15 +24,15 @@ struct PresentFile: Sendable {
         link = leads ? Self.link(at: path) : nil
     }
 
-    /// Returns true if the file still is what the store had delivered.
+    /// Returns true if the file still is the one that the store delivered.
     var isReplaceable: Bool {
         if linkMode == .symlink { return link != nil && Self.link(at: path) == link }
         return former.map { linkMode.isAt(path, $0) } ?? false
     }
 
-    /// Throws ``Failure`` if the file is neither the one that is about to come nor what the store had delivered.
+    /// Throws ``Failure`` if the file is neither the expected one nor the one that the store delivered.
     ///
-    /// - Parameter total: The length of the one that is about to come.
+    /// - Parameter total: The length of the expected file.
     func check(against total: Int64) throws {
         var status = stat()
         guard stat(path, &status) == 0 else { return }

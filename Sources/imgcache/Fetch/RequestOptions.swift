@@ -85,7 +85,7 @@ struct RequestOptions: ParsableArguments {
     }
 }
 
-/// The options of commands that get several URLs at once.
+/// The options of commands for several URLs.
 struct BatchOptions: ParsableArguments {
     @Option(
         name: [.customShort("i"), .customLong("input-file")],
@@ -105,10 +105,10 @@ struct BatchOptions: ParsableArguments {
             valueName: "n"))
     var parallel: Int?
 
-    /// The number of URLs at once, which open files and connections must suffice for.
+    /// The number of concurrent URLs, limited by open files and connections.
     func width(usually usual: Int = Self.usual) -> Int { min(parallel ?? usual, DescriptorLimit.transfers()) }
 
-    /// As many as HTTP/2 servers usually allow on one connection.
+    /// The usual limit of HTTP/2 servers per connection.
     static let usual = 100
     /// Connections to one host.
     static let usualConnections = 64

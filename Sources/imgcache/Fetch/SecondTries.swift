@@ -1,9 +1,9 @@
 import ConcurrencyPrimitives
 import Transfer
 
-/// The files of a set that failed for a reason that may pass: each is tried once more when all others have been.
+/// Retries the files of a set that failed for a temporary reason, once each, after all others are done.
 ///
-/// An origin that fails now and then uses up the retries of some file of many; a set is of use when all of it is there.
+/// If an origin fails now and then, some file of a large set uses up its retries; but a set is useful only if it is complete.
 final class SecondTries: Sendable {
     private struct State {
         /// The results of first tries, until the second begins.

@@ -1,7 +1,7 @@
 import ConcurrencyPrimitives
 import ImageCache
 
-/// The files of a run that are stored, looked up many at a time: the index is asked, and the files are held, once for all of them.
+/// Looks up the stored files of a run in batches. Each batch queries the index and holds its files once.
 final class StoredAhead: Sendable {
     private static let width = 64
 

@@ -13,7 +13,7 @@ struct FleetStatusCommand: AsyncParsableCommand {
     private struct Report: Encodable {
         var honoursConditions: Bool
         var probeSeconds: Double
-        /// nil: the store does not tell.
+        /// nil if the store does not report it.
         var expires: Bool?
         var classes: [String: ObjectCount]
 
@@ -35,7 +35,7 @@ struct FleetStatusCommand: AsyncParsableCommand {
             try await bucket.pages { page throws(Failure) in
                 for (object, kind) in page { counts[kind, default: ObjectCount()].add(object) }
             }
-            // Not every store has such rules, and not every key may read them.
+            // Some stores have no such rules, and some credentials cannot read them.
             let rules = try? await bucket.tier.lifecycle()
             let prefix = bucket.location.prefix + ObjectClass.responses.prefix
             let report = Report(

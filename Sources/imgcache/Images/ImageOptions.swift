@@ -247,7 +247,7 @@ struct DecodingOptions: ParsableArguments {
 
     enum OnOrOff: String, ExpressibleByArgument { case on, off }
 
-    /// Nil: in this process.
+    /// nil to decode in this process.
     var isolation: DecoderIsolation? { isolateDecoders == .on ? .ownProgram : nil }
 
     /// Warns about a defect of an image that is processed nevertheless.

@@ -17,7 +17,7 @@ struct ThumbRun: Sendable {
     private let encoder: ImageEncoder
     /// Opened with the first URL: files need no cache.
     private let cache = Locked<DownloadCache?>(nil)
-    /// Nil: files are decoded in this process.
+    /// nil if files are decoded in this process.
     private let isolated: IsolatedFiles?
 
     init(options: ThumbCommand) {
@@ -57,7 +57,7 @@ struct ThumbRun: Sendable {
         return status
     }
 
-    /// The number of sources at once: their originals are large in memory.
+    /// The number of concurrent sources. It is small, because their originals are large in memory.
     private static let usualWidth = 8
 
     private var writesToStandardOutput: Bool {
@@ -116,7 +116,7 @@ struct ThumbRun: Sendable {
     /// A local file, verified by its SHA-256 if given.
     private func file(_ path: String) throws -> ImageSource {
         guard let expected = options.fetching.request.sha256?.lowercased() else { return try ImageSource(path: path) }
-        // The verified bytes are decoded, whatever happens to the file meanwhile.
+        // The verified bytes are decoded, even if the file changes meanwhile.
         let bytes = try InputList.bytes(of: path, limit: 2 << 30)
         let actual = try RunningDigest.digest(.sha256, of: bytes).hexadecimal
         guard actual == expected else {
@@ -126,7 +126,7 @@ struct ThumbRun: Sendable {
     }
 
     private func request(_ url: String) throws -> ImageRequest {
-        // An unstorable original may be used: the thumbnail is delivered at once.
+        // An original that cannot be stored may be used, because the thumbnail is delivered immediately.
         var file = try options.fetching.template(mayBeUnstorable: true)
         file.url = url
         var request = ImageRequest(file, sizing)

@@ -61,7 +61,7 @@ struct RecordsCommand: AsyncParsableCommand {
 }
 
 extension String {
-    /// As ``forTerminal``, with the tabs that separate columns.
+    /// Like ``forTerminal``, but keeps the tabs that separate columns.
     fileprivate var forTerminalLine: String {
         split(separator: "\t", omittingEmptySubsequences: false).map { String($0).forTerminal }.joined(separator: "\t")
     }

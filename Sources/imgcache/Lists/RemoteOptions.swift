@@ -2,7 +2,7 @@ import ArgumentParser
 import ImageCache
 import Logging
 
-/// The options of commands that ask servers for more than the files that a command line names.
+/// The options of commands that contact servers for more than the named files.
 struct RemoteOptions: ParsableArguments {
     @OptionGroup(title: "Request")
     var request: RequestOptions

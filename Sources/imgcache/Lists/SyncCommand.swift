@@ -85,7 +85,7 @@ struct SyncCommand: AsyncParsableCommand {
 
     func run() async throws { Output.exit(await SyncRun(options: self).run()) }
 
-    /// Where the list comes from.
+    /// The source of the list.
     func source() throws -> JSONListSource {
         let template = try remote.template()
         var request = template

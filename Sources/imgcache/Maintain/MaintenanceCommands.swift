@@ -19,7 +19,7 @@ struct RemoveCommand: AsyncParsableCommand {
     @OptionGroup var store: StoreOptions
     @OptionGroup var format: FormatOptions
 
-    /// The time to tell the fleet.
+    /// The time limit for notifying the fleet.
     private static let fleetTime = Duration.seconds(20)
 
     func validate() throws {

@@ -3,7 +3,7 @@ import Units
 
 /// The progress of one file, as it changes over time. Pure: times are arguments, in seconds of any monotonic clock.
 struct FileProgress: Sendable {
-    /// The seconds without a byte after which a line reports the silence in place of a rate.
+    /// The seconds without a byte after which a line reports the stall instead of a rate.
     static let patience = 2.0
 
     let name: String

@@ -31,10 +31,10 @@ struct ProgressLine: Equatable, Sendable {
     var resumedFrom: Int64 = 0
     var activity = Activity.receiving(bytesPerSecond: nil)
 
-    /// The line in at most `width` columns.
+    /// Formats the line in at most `width` columns.
     ///
-    /// Parts are omitted where they leave the name too little room: first the place where the download resumed, then the bytes. Percent,
-    /// rate and time left stay longest.
+    /// Parts are omitted if they leave too little room for the name: first the position at which the download resumed, then the bytes.
+    /// Percent, rate and remaining time are kept longest.
     func text(width: Int) -> String {
         let width = max(width, 10)
         let name = name.forTerminal
@@ -47,7 +47,7 @@ struct ProgressLine: Equatable, Sendable {
         return Self.fitted(name, to: width)
     }
 
-    /// The line as long as it is.
+    /// The line without a limit of its length.
     var plainText: String {
         let details: [String?] =
             switch activity {

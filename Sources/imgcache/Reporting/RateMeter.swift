@@ -1,6 +1,6 @@
 /// The average rate over the last few seconds.
 ///
-/// A stall lowers the rate as the time passes. Less than a second says nothing: there is no rate yet.
+/// A stall lowers the rate as time passes. There is no rate for the first second.
 struct RateMeter: Sendable {
     private static let window = 5.0
     private static let least = 1.0

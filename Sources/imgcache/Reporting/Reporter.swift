@@ -59,13 +59,13 @@ final class Reporter<Result: RunResult>: Sendable {
         self.display = display
     }
 
-    /// Processes all sources, `width` at a time; after an interruption no further one is begun.
+    /// Processes all sources, `width` at a time. After an interruption no further one is started.
     ///
     /// - Parameters:
-    ///   - executor: The threads on which the work runs; `nil`: the cooperative pool.
-    ///   - work: Gets a source and its place; `nil` when there is no result yet, because the source was postponed.
-    ///   - rest: The results of postponed sources that were not processed again, and their places.
-    /// - Returns: the exit code.
+    ///   - executor: The threads on which the work runs, or `nil` for the cooperative pool.
+    ///   - work: Gets a source and its index. Returns `nil` if the source was postponed, so that there is no result yet.
+    ///   - rest: The results of postponed sources that were not processed again, and their indices.
+    /// - Returns: The exit code.
     func run<Source: Sendable>(
         _ sources: WorkQueue<Source>, width: Int, on executor: BlockingExecutor? = nil, _ interruption: Interruption,
         _ work: @escaping @Sendable (Source, Int) async -> Result?, rest: () -> [(Result, Int)] = { [] }

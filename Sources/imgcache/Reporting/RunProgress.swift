@@ -18,7 +18,7 @@ struct RunProgress: Sendable {
     private var rate = RateMeter()
     private var rateNoted = -Double.infinity
     private var lastByte = -Double.infinity
-    /// The lengths of files, as far as they are known.
+    /// The known lengths of files.
     private var sizes: [Int: Int64] = [:]
     private var totalSize: Int64 = 0
     private let isSeveral: Bool
@@ -27,7 +27,7 @@ struct RunProgress: Sendable {
 
     // MARK: Events
 
-    /// A download begins. Progress counts from here until ``finish(_:size:)`` or ``postpone(_:)``; what comes later is ignored.
+    /// Begins a download. Progress counts until ``finish(_:size:)`` or ``postpone(_:)``, and is ignored afterwards.
     mutating func begin(_ id: Int, name: String, at now: Double) {
         if files.updateValue(FileProgress(name: name, at: now), forKey: id) == nil { order.append(id) }
         if lastByte < 0 { lastByte = now }
@@ -74,7 +74,7 @@ struct RunProgress: Sendable {
         totalSize += size - (sizes.updateValue(size, forKey: id) ?? 0)
     }
 
-    /// Also between two lines, which may be further apart than the time that a rate is measured over; ten times a second.
+    /// Records the rate ten times a second, independently of the lines, which may be further apart than the window of the rate.
     private mutating func noteRate(at now: Double) {
         guard now - rateNoted >= 0.1 else { return }
         rateNoted = now
@@ -110,7 +110,7 @@ struct RunProgress: Sendable {
             return .receiving(bytesPerSecond: rate.bytesPerSecond(at: now))
         }
         let last = waiting.compactMap(\.failure).max { $0.nextTry < $1.nextTry }
-        // Where none of them is being tried, the first one that will be.
+        // If none of them is being attempted, the one that will be attempted first.
         let isTried = waiting.contains { $0.latest.phase == .transferring }
         let next = isTried ? nil : waiting.compactMap { $0.failure?.nextTry }.min()
         return .waiting(.init(silence: now - since, reason: last?.reason, nextTry: next.map { max(0, $0 - now) }))

@@ -18,7 +18,7 @@ enum ErrorKind {
     }
 
     static func word(for error: ImageCacheError) -> String {
-        // From the output, not the store.
+        // The error comes from the output, not the store.
         if let cause = error.cause as? StoreError, cause.code == .held { return "held" }
         if let transfer = (error.cause as? TransferError)?.code {
             if transfer == .badRedirect || transfer == .tooManyRedirects { return "redirect" }

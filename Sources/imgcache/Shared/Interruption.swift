@@ -48,7 +48,7 @@ final class Interruption: Sendable {
         if started == 0 { pthread_detach(thread) } else { Unmanaged<Waiter>.fromOpaque(context).release() }
     }
 
-    /// Sets the action of the first signal; performed at once if it has arrived already.
+    /// Sets the action for the first signal. If that has already arrived, the action runs immediately.
     func onSignal(_ action: @escaping @Sendable () -> Void) {
         let now = state.withLock { state in
             state.action = action
@@ -74,7 +74,7 @@ final class Interruption: Sendable {
     private func endNow() -> Never {
         let isReported = state.withLock { $0.isReported }
         var standardError = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
-        // Writing to it may be what blocks.
+        // The blocked operation may be a write to standard error.
         if !isReported, poll(&standardError, 1, 0) == 1, standardError.revents & Int16(POLLOUT) != 0 {
             Output.error("interrupted; run the same command again to continue")
         }

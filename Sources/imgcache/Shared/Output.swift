@@ -43,7 +43,7 @@ enum Output {
         jsonLine(String(decoding: try encoder.encode(value), as: UTF8.self))
     }
 
-    /// Writes a line of JSON. Its value is exact, though a terminal gets no hidden characters.
+    /// Writes a line of JSON. Hidden characters are escaped for terminals, which does not change the value.
     static func jsonLine(_ text: String) { line(text.withEscapedHiddenCharacters) }
 
     /// Writes to standard error. Failures are ignored.

@@ -17,7 +17,7 @@ struct RepeatedOptions {
         }
     }
 
-    /// All spellings, and their options' names.
+    /// All spellings of options, and the options' names.
     var names: [String: String] { spellings }
 
     /// The first option that is given more than once.
@@ -40,8 +40,8 @@ struct RepeatedOptions {
         return argument.dropFirst().prefix { $0 != "=" }.map { "-\($0)" }
     }
 
-    /// The options that take a value and have a short name, by that name. The parser's own description has them too, but to
-    /// ask for it costs more than a hit; a test compares the two.
+    /// The options with a value and a short name, by that name. The parser's description also contains them, but reading it takes longer
+    /// than a hit. A test compares the two.
     static let longNames: [(short: String, long: String)] = [
         ("-A", "--user-agent"), ("-Q", "--quality"), ("-d", "--directory"), ("-i", "--input-file"),
         ("-j", "--parallel"), ("-m", "--max-time"), ("-o", "--output"), ("-s", "--size"), ("-u", "--user"),

@@ -45,8 +45,8 @@ final class SharedDirectory: Sendable {
         Failure(.store, "\(path): \(errorText(number))")
     }
 
-    /// Ends this process's use.
+    /// Ends this process's use of the directory.
     ///
-    /// - Returns: True if no other process uses the directory. Until this value is released, none begins to.
+    /// - Returns: True if no other process uses the directory. None can start to use it until this value is released.
     func release() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
 }

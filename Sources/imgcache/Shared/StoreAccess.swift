@@ -29,7 +29,7 @@ extension StoreSelecting {
 }
 
 extension DownloadCache {
-    /// Opens a cache; the error for one that a newer version made says how to go on.
+    /// Opens a cache. The error for one that a newer version made includes advice.
     static func opened(in directory: String, _ configuration: Configuration) throws -> DownloadCache {
         do {
             return try DownloadCache(directory: directory, configuration: configuration)

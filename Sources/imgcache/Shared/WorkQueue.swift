@@ -60,7 +60,7 @@ final class WorkQueue<Element: Sendable>: Sendable {
     /// An element that was taken is handed out once more, behind all others that are there.
     func postpone(_ place: Int) { state.withLock { $0.postponed.append(place) } }
 
-    /// Nothing is added any more.
+    /// Marks the end of the input: no more elements will be added.
     func complete() { end { $0.isComplete = true } }
 
     /// Stops the queue: no caller gets another element.
@@ -85,6 +85,6 @@ final class WorkQueue<Element: Sendable>: Sendable {
     /// The elements that were added as those.
     subscript(places: Range<Int>) -> [Element] { state.withLock { Array($0.elements[places]) } }
 
-    /// All that have been added so far.
+    /// All elements added so far.
     var elements: [Element] { state.withLock { $0.elements } }
 }

@@ -49,7 +49,7 @@ struct SignCommand: ParsableCommand {
         do throws(SigningKeyError) { keys = try SigningKeys(file: keyFile) } catch { throw refused(error.description) }
         let signer = URLSigner(keys)
         let expiry = expires?.time(after: Int64(time(nil)))
-        // All or none: a partial output is easily mistaken for a complete one.
+        // All or nothing, because a partial output is easily mistaken for a complete one.
         let signed = try urls.map { url in
             let (origin, target) = Self.parts(of: url)
             do throws(SigningError) {
