@@ -6,7 +6,7 @@ struct ColorProfile {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The profile's description; nil if it has none or is malformed.
+    /// The profile's description, or nil if it is missing or malformed.
     var name: String? {
         var text = [CChar](repeating: 0, count: 256)
         guard icodec_profile_description(bytes, bytes.count, &text, text.count) else { return nil }

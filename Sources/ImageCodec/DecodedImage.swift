@@ -1,8 +1,7 @@
 internal import CImageCodec
 
-/// Pixels: red, green, blue and alpha of 8 bits each, straight (not premultiplied) alpha, sRGB unless ``profile`` says
-/// otherwise, row by row from the top without padding. A value that shares its memory with its copies and never
-/// changes.
+/// Pixels in rows from the top without padding: red, green, blue and alpha of 8 bits each, with straight (not premultiplied) alpha, in sRGB
+/// unless ``profile`` is set. The value is immutable, and shares its memory with its copies.
 public struct DecodedImage: Sendable {
     /// The width in pixels, at least 1.
     public let width: Int

@@ -4,8 +4,8 @@ internal import CImageCodec
 /// that exceeds a limit fails with `limitExceeded`. The limits apply to each image made from a file, alone or with
 /// others, and to each step of it (``ImageBudget``).
 ///
-/// The parts of a header (chunks, segments, boxes, items, frames) have fixed limits of tens of thousands, whose excess
-/// is `limitExceeded`, too.
+/// The parts of a header (chunks, segments, boxes, items, frames) have fixed limits of tens of thousands. Exceeding them also fails with
+/// `limitExceeded`.
 public struct DecodingLimits: Sendable, Hashable {
     /// Width × height of the stored image, of intermediate images, and of the result. Default 100,000,000.
     public var pixels = 100_000_000

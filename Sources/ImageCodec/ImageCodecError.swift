@@ -30,7 +30,7 @@ public struct ImageCodecError: Error, Sendable, Hashable {
         public static let failed = Code("failed")
         /// The worker process that read, changed or wrote the image ended in the middle of it.
         public static let crashed = Code("crashed")
-        /// No worker process could be had, or it stood still, as one that was stopped. It says nothing about the file.
+        /// No worker process could be started, or it stalled, for example because it was stopped. The error says nothing about the file.
         public static let unavailable = Code("unavailable")
     }
 

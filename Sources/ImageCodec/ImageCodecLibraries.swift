@@ -2,8 +2,8 @@ internal import CImageCodec
 
 /// The libraries of the formats.
 package enum ImageCodecLibraries {
-    /// Opens all that are installed, and has each begin: for a process that is about to lose the right to open files, which some of
-    /// them read to find out about the processor.
+    /// Opens and initialises all installed libraries, for a process that is about to lose the right to open files. Some libraries read
+    /// files to detect the processor's features.
     package static func prepare() {
         icodec_open_libraries()
         guard

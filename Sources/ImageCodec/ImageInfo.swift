@@ -15,7 +15,7 @@ public struct ImageInfo: Sendable, Hashable {
     public var hasAlpha: Bool
     /// True if a JPEG is progressive or a PNG interlaced.
     public var isProgressive: Bool
-    /// The name of the embedded ICC profile, "unnamed" if it has none; nil: no profile.
+    /// The name of the embedded ICC profile, "unnamed" if it has no name, or nil if there is no profile.
     public var profile: String?
     /// The number of frames of an animation; 1 for a still image.
     public var frames: Int

@@ -37,7 +37,7 @@ public struct ImageSource: Sendable {
         try self.init(owning: copy, name: "descriptor \(descriptor)")
     }
 
-    /// Reads the file of a descriptor that another process has sent with its length: a worker cannot ask for it.
+    /// Reads the file of a descriptor that another process has sent together with its length, because a worker cannot query the length.
     ///
     /// - Parameter owner: Closes the descriptor when it is released.
     package init(descriptor: Int32, of owner: any AnyObject & Sendable, byteCount: Int) {
@@ -150,7 +150,7 @@ extension ImageSource {
         .unreadable("the file ends after \(filled) of \(byteCount) bytes, or cannot be read")
     }
 
-    /// All bytes of the file: in memory already, or read now.
+    /// All bytes of the file, which are read now unless they are already in memory.
     public func all() throws(ImageCodecError) -> [UInt8] { try prefix(byteCount) }
 
     /// The format, identified by the first bytes.

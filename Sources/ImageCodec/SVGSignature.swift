@@ -29,7 +29,7 @@ struct SVGSignature {
         }
     }
 
-    /// The name that stands here, without its prefix; nil: none, or one that does not end.
+    /// The name at this position without its prefix, or nil if there is none or it does not end.
     private var localName: Substring? {
         let name = rest.prefix { !Self.isSpace($0) && $0 != UInt8(ascii: ">") && $0 != UInt8(ascii: "/") }
         guard name.endIndex < rest.endIndex, name.count <= 64 else { return nil }

@@ -8,9 +8,9 @@ package final class SharedMemory: @unchecked Sendable {
     /// True in a process that decodes for another one, and therefore allocates pixels in such memory. Set before any image is decoded,
     /// while the process has one thread.
     nonisolated(unsafe) package static var isPreferred = false
-    /// As ``isPreferred``, for the rows that are kept of a decode.
+    /// Like ``isPreferred``, for the kept rows of a decode.
     nonisolated(unsafe) package static var isPreferredForRows = false
-    /// Makes and gives back the files of such memory, by their descriptors.
+    /// Allocates and frees the files of such memory, by their descriptors.
     package typealias Source = (allocate: @Sendable (Int) -> Int32, free: @Sendable (Int32) -> Void)
 
     package static let ownSource: Source = ({ clinux_memory_file($0) }, { _ in })

@@ -11,7 +11,7 @@ extension ImageEncoder.GIFOptions: AnimatedFormatEncoding {
     func fileSize(pixels: Int) -> Int { pixels * 8 / 5 + 1024 }
 }
 
-/// A GIF of one or more frames: what does not change from one frame to the next is not written.
+/// A GIF of one or more frames. Only the changes from one frame to the next are written.
 private final class GIFAnimation: AnimationEncoding {
     private let budget: ImageBudget
     private let animator: OpaquePointer

@@ -10,7 +10,7 @@ extension ImageEncoder.WebPOptions: AnimatedFormatEncoding {
     func fileSize(pixels: Int) -> Int { isLossless ? pixels * 5 : pixels * (quality > 90 ? 2 : 1) + 256 }
 }
 
-/// A WebP of several frames, by libwebpmux: what does not change from one frame to the next is not written.
+/// A WebP of several frames, by libwebpmux. Only the changes from one frame to the next are written.
 private final class WebPAnimation: AnimationEncoding {
     private let budget: ImageBudget
     private let animator: OpaquePointer

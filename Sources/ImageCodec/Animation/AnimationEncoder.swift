@@ -74,7 +74,7 @@ protocol AnimatedFormatEncoding: FormatEncoding {
         width: Int, height: Int, loops: Int, within budget: ImageBudget, memory: Int
     ) throws(ImageCodecError) -> any AnimationEncoding
 
-    /// Bytes that a frame of so many pixels takes in a file: more than was measured, of noise.
+    /// An upper bound of the bytes of a frame in a file: more than was measured for noise.
     func fileSize(pixels: Int) -> Int
 }
 
@@ -130,9 +130,9 @@ extension ImageEncoder {
         return EncodedImage(bytes: try encoder.finish(), width: width, height: height, damage: reader.damage)
     }
 
-    /// Encodes a file in another size: all its frames, or the one that the decoder names.
+    /// Encodes a file in another size: all its frames, or the one that the decoder selects.
     ///
-    /// - Parameter keepsAnimation: True for all frames of an animation, if the format holds them.
+    /// - Parameter keepsAnimation: True for all frames of an animation, if the format supports them.
     package func thumbnail(
         of source: ImageSource, _ sizing: ImageSizing?, _ decoder: ImageDecoder, keepsAnimation: Bool
     ) throws(ImageCodecError) -> EncodedImage {

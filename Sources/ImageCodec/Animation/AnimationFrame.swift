@@ -1,4 +1,4 @@
-/// A frame of an animation, as it is shown.
+/// A frame of an animation, as displayed.
 public struct AnimationFrame: Sendable {
     /// The frame, composed with those before it, in the requested size.
     public let image: DecodedImage

@@ -1,6 +1,6 @@
 internal import CImageCodec
 
-/// Reads the frames of an image file one after another: each is composed with those before it, as browsers do, and brought to a size.
+/// Reads the frames of an image file in order. Each is composited with the frames before it, as browsers do, and resized.
 ///
 /// One canvas and one frame are in memory at a time. Reading blocks the calling thread; a reader is used by one thread at a time.
 ///

@@ -69,7 +69,7 @@ final class WebPComposer: FrameComposing {
     let header: ImageHeader
 
     init(_ source: ImageSource, limits: icodec_limits) throws(ImageCodecError) {
-        // libwebp wants all bytes at once.
+        // libwebp requires all bytes at once.
         self.source = try PinnedSource(source, inMemory: true)
         let lent = self.source.lent
         header = try WebPReader(UnsafeBufferPointer(start: lent.bytes, count: lent.size), limits: limits).header
@@ -91,7 +91,7 @@ final class WebPComposer: FrameComposing {
     var damage: ImageCodecError? { nil }
 }
 
-/// A source that a decoder may use beyond one call: its bytes keep their address, its file stays open.
+/// A source that a decoder may use beyond one call: its bytes keep their address, and its file stays open.
 final class PinnedSource {
     let lent: icodec_source
     private let source: ImageSource

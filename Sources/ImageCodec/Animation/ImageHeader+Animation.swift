@@ -26,7 +26,7 @@ extension ImageHeader {
 }
 
 extension DecodingLimits {
-    /// - Throws: `limitExceeded` if the frames of a file are too many, too large together, or shown for too long.
+    /// - Throws: `limitExceeded` if a file has too many frames, too many pixels in all frames, or too long a duration.
     package func check(framesOf header: ImageHeader) throws(ImageCodecError) {
         guard header.isAnimated else { return }
         guard header.frameCount <= frames else {

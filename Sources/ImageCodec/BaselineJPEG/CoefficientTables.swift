@@ -1,5 +1,5 @@
-/// Tables that decode what an eighth of the size needs of a block, several symbols at once. Each is indexed by the next
-/// bits of the input; what it cannot decode is decoded by its ``HuffmanCode``.
+/// Tables that decode the coefficients needed for 1/8 of the size, several symbols at a time. The index is the next bits of the input. If a
+/// table cannot decode them, the ``HuffmanCode`` does.
 enum CoefficientTables {
     /// The number of bits that index ``skips(_:)``.
     static let skipBits = 13
@@ -14,8 +14,8 @@ enum CoefficientTables {
     /// The advance of an entry that decodes nothing.
     static let nothing = 255
 
-    /// Coefficients that are passed over: the low 6 bits are the number of bits, the others the number of coefficients,
-    /// more by ``end`` at the end of a block. The bits of the last value itself need not be among the index's.
+    /// Skipped coefficients. The low 6 bits are the number of bits, the others the number of coefficients, plus ``end`` at the end of a
+    /// block. The bits of the last value itself may lie beyond the index.
     static func skips(_ code: HuffmanCode) -> [UInt16] {
         (0..<1 << skipBits).map { prefix in
             var used = 0
@@ -53,8 +53,8 @@ enum CoefficientTables {
         }
     }
 
-    /// A difference between the first coefficients of two blocks: the low 5 bits are the number of bits, 0 for nothing,
-    /// the others the difference.
+    /// A difference between the first coefficients of two blocks. The low 5 bits are the number of bits, or 0 if the table has no entry;
+    /// the others are the difference.
     static func differences(_ code: HuffmanCode) -> [UInt16] {
         (0..<1 << differenceBits).map { prefix in
             let short = prefix << (HuffmanCode.shortBits - differenceBits)

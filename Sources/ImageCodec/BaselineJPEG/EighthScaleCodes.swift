@@ -13,9 +13,9 @@ struct EighthScaleCodes {
     private(set) var dc = [HuffmanCodeRange(), HuffmanCodeRange()]
     private(set) var ac = [HuffmanCodeRange(), HuffmanCodeRange()]
 
-    /// - Parameter needsValues: True if the components but the first are decoded to two by two samples a block.
+    /// Returns nil if a code in use is missing or invalid.
     ///
-    /// nil if a code in use is missing or wrong.
+    /// - Parameter needsValues: True if the components after the first are decoded to two by two samples per block.
     init?(_ scan: icodec_jpeg_scan, _ components: ArraySlice<icodec_jpeg_component>, needsValues: Bool) {
         let skipping = Set((needsValues ? components.prefix(1) : components).map { Int($0.ac) })
         let valued = Set((needsValues ? components.dropFirst() : []).map { Int($0.ac) })

@@ -1,10 +1,9 @@
 internal import CImageCodec
 
-/// A decoder of baseline JPEGs at 1/8 of their size, in less than half of libjpeg's time: nearly all of it is spent on
-/// coefficients that are not needed, and those are passed over several at a time.
+/// A decoder of baseline JPEGs at 1/8 of their size. It takes less than half of libjpeg's time, nearly all of which is spent on unneeded
+/// coefficients; this decoder skips several of them at a time.
 ///
-/// The samples are libjpeg's, bit for bit. Whatever is unusual, be it damage, is left to libjpeg, before any pixel is
-/// used.
+/// The samples are bit-identical to libjpeg's. Unusual files, including damaged ones, are left to libjpeg before any pixel is used.
 struct EighthScaleDecoder {
     let layout: EighthScaleLayout
     private(set) var samples: [UInt8]
@@ -23,9 +22,9 @@ struct EighthScaleDecoder {
     /// The smallest file for which making the tables pays, in bytes.
     static let smallestFile = 128 << 10
 
-    /// - Parameter windowSize: Bytes of the file at a time, more than ``EntropyWindow/margin``.
+    /// Returns nil for a scan that is left to libjpeg.
     ///
-    /// nil for a scan that is left to libjpeg.
+    /// - Parameter windowSize: The number of bytes of the file in memory, more than ``EntropyWindow/margin``.
     init?(_ scan: icodec_jpeg_scan, windowSize: Int = 64 << 10) {
         guard let layout = EighthScaleLayout(scan) else { return nil }
         self.layout = layout
@@ -40,7 +39,7 @@ struct EighthScaleDecoder {
     /// The greatest memory in bytes that an image needs, in addition to its rows.
     static func memory(width: Int, height: Int) -> Int { 512 << 10 + (width + 15) / 8 * ((height + 15) / 8) * 3 }
 
-    /// Decodes all samples. False for whatever is left to libjpeg.
+    /// Decodes all samples. Returns false if the file must be left to libjpeg.
     mutating func run(_ reader: JPEGReader, _ watch: inout icodec_watch) throws(ImageCodecError) -> Bool {
         guard window.advance(to: 0, by: reader) else { return false }
         for row in 0..<layout.down {

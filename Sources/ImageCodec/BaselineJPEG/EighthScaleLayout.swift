@@ -51,7 +51,7 @@ struct EighthScaleLayout {
     /// In the order of the file: the step times 256, plus the place in a ``DoubleBlock``.
     private(set) var quantizers: [Int32] = []
 
-    /// nil for a scan that is left to libjpeg.
+    /// Returns nil for a scan that is left to libjpeg.
     init?(_ scan: icodec_jpeg_scan) {
         let count = Int(scan.components)
         let components = [scan.component.0, scan.component.1, scan.component.2].prefix(count)

@@ -33,7 +33,7 @@ struct EntropyBits {
     @inline(__always)
     mutating func refill(_ bytes: RawSpan) {
         let word = UInt64(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: position, as: UInt64.self))
-        // Without a byte 0xFF the data are bits as they are.
+        // Without a byte 0xFF, the data contain no stuffing.
         if (~word &- 0x0101_0101_0101_0101) & word & 0x8080_8080_8080_8080 == 0 {
             buffer |= word &>> UInt64(truncatingIfNeeded: count)
             position &+= (63 &- count) &>> 3

@@ -1,6 +1,6 @@
 internal import CImageCodec
 
-/// One Huffman code of a JPEG (ITU-T T.81, annex C), as a table: of each 16 bits of input, the code that they start with.
+/// One Huffman code of a JPEG (ITU-T T.81, annex C) as a table. It maps the next 16 bits of input to the code at their start.
 struct HuffmanCode {
     /// The number of bits by which codes are found in the first part of `entries`.
     static let shortBits = 13
@@ -8,10 +8,10 @@ struct HuffmanCode {
     /// A code: its length in bits times 256, plus its symbol; 0: no code. First the codes of up to 13 bits, by their 13
     /// bits; then the longer ones, which are the largest, by 16 bits from `firstLong` on.
     private(set) var entries: [UInt16]
-    /// The smallest 16 bits that start with a longer code, or with none.
+    /// The smallest 16 bits that start with a longer code, or with no code.
     private(set) var firstLong = 1 << 16
 
-    /// nil for a table without codes, or one that libjpeg rejects: codes that do not fit, or consist of ones only.
+    /// Returns nil for a table without codes, or one that libjpeg rejects: codes that do not fit, or consist only of ones.
     init?(_ code: icodec_jpeg_code, largestSymbol: UInt8 = 255) {
         let counts = withUnsafeBytes(of: code.counts) { $0.map(Int.init) }
         let count = counts.reduce(0, +)

@@ -4,7 +4,7 @@ internal import CImageCodec
 final class ColorConversion {
     /// The profile of the result.
     let keptProfile: [UInt8]?
-    /// True if CMYK pixels are decoded as such, for the profile to convert.
+    /// True if CMYK pixels are kept, so that the profile can convert them.
     let keepsCMYK: Bool
     private let transform: OpaquePointer?
 
@@ -26,7 +26,7 @@ final class ColorConversion {
                 description.is_cmyk ? ICODEC_PIXELS_CMYK : description.is_gray ? ICODEC_PIXELS_GRAY : ICODEC_PIXELS_RGBA
             made = icodec_transform_create(profile, profile.count, Int32(pixels), &isUsable, &error)
         }
-        // In the browsers' order: a profile, then the sRGB chunk, then gAMA and cHRM.
+        // The order is that of browsers: a profile, then the sRGB chunk, then gAMA and cHRM.
         if error.code == 0, !isUsable, !description.says_srgb {
             made = withUnsafeBytes(of: description.chromaticities) { places in
                 icodec_transform_create_from_gamma(

@@ -37,7 +37,7 @@ private final class RowBuffer: @unchecked Sendable {
     /// The memory that can be handed to another process; nil: it is this one's alone.
     let shared: SharedMemory?
 
-    /// nil if memory is short.
+    /// Returns nil if there is not enough memory.
     init?(byteCount: Int) {
         self.byteCount = byteCount
         if SharedMemory.isPreferredForRows {
@@ -125,7 +125,7 @@ final class KeptRowReader: RowReading {
 }
 
 extension ImageDecoder {
-    /// As ``decode(_:_:cancellation:collecting:)`` from the file that the rows are of, with the same options.
+    /// Like ``decode(_:_:cancellation:collecting:)`` with the file of the rows, and the same options.
     package func decode(_ rows: DecodedRows, _ outputs: [DecodingOutput], cancellation: ImageCancellation?) {
         let pass = DecodingPass(outputs: outputs, cancellation: cancellation)
         do throws(ImageCodecError) {

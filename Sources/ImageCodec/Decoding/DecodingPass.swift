@@ -1,7 +1,7 @@
 internal import CImageCodec
 internal import Glibc
 
-/// One of the images made by one decode, with its budget.
+/// One of the images of a decode, with its budget.
 package final class DecodingOutput {
     let sizing: ImageSizing?
     package let budget: ImageBudget

@@ -76,7 +76,7 @@ extension ImageHeader {
         // Lines in progress: the decoder's, and up to sixteen passed to the filters.
         let lines = width * 160
         if let registered { return width * height * 4 + lines + registered.memory }
-        // The canvas, the one that a frame is restored from, and the decoder's own.
+        // The canvas, the copy from which a frame is restored, and the decoder's own canvas.
         let canvases = composesFrames ? width * height * 12 : 0
         return streams + lines + canvases + (format.decoding?.memory(of: self, at: scale) ?? 0)
     }

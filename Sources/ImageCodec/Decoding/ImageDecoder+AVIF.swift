@@ -16,7 +16,7 @@ enum AVIFDecoding: FormatDecoding {
     }
 
     static func decode(_ source: ImageSource, _ pass: DecodingPass, by decoder: ImageDecoder) throws(ImageCodecError) {
-        // libavif wants all bytes at once.
+        // libavif requires all bytes at once.
         try source.all().withUnsafeBufferPointer { (bytes) throws(ImageCodecError) in
             let reader = try pass.shared { (watch) throws(ImageCodecError) in
                 try AVIFReader(bytes, limits: decoder.limits.lowered(allowTruncated: false, watch))

@@ -48,7 +48,7 @@ extension ImageDecoder {
         finish(lanes, header, conversion, mayHaveAlpha: false, damage: reader.damage)
     }
 
-    /// The rows of a large baseline file at 1/8 of its size, decoded; nil where libjpeg has to decode them.
+    /// Decodes the rows of a large baseline file at 1/8 of its size, or returns nil if libjpeg must decode them.
     private func quickReader(_ reader: JPEGReader, _ pass: DecodingPass) throws(ImageCodecError) -> EighthScaleReader? {
         guard reader.header.fileSize >= EighthScaleDecoder.smallestFile, let scan = reader.scan,
             var decoder = EighthScaleDecoder(scan)

@@ -47,7 +47,7 @@ extension ImageDecoder {
 }
 
 extension DecodingPass {
-    /// Runs code of an application as ``shared(_:)`` does, with a budget of what the outputs have left.
+    /// Runs an application's code like ``shared(_:)``, with the remaining budget of the outputs.
     fileprivate func accounting<Result>(
         _ work: (ImageBudget) throws(ImageCodecError) -> Result
     ) throws(ImageCodecError) -> Result {

@@ -7,8 +7,8 @@ enum WebPDecoding: FormatDecoding {
         }
     }
 
-    /// libwebp's scaler averages areas, which is well as long as the better filter still has something to do: to three times the
-    /// size that is wanted.
+    /// libwebp's scaler averages areas. That is good enough if the better filter still reduces the result, so libwebp scales to
+    /// three times the target size.
     static func scale(of header: ImageHeader, for size: ResizePlan.Size) -> DecodingScale {
         let width = size.width * 3
         let height = size.height * 3
@@ -31,7 +31,7 @@ enum WebPDecoding: FormatDecoding {
 
 extension ImageDecoder {
     fileprivate func decodeWebP(_ source: ImageSource, _ pass: DecodingPass) throws(ImageCodecError) {
-        // libwebp wants all bytes at once.
+        // libwebp requires all bytes at once.
         try source.all().withUnsafeBufferPointer { (bytes) throws(ImageCodecError) in
             let reader = try pass.shared { (watch) throws(ImageCodecError) in
                 try WebPReader(bytes, limits: limits.lowered(allowTruncated: allowTruncated, watch))

@@ -32,7 +32,7 @@ public struct ImageDecoder: Sendable {
     /// file does not have is an `invalidArgument`.
     public var frame = 0
 
-    /// The application's decoders (``ImageDecoding``), in the order in which they are asked.
+    /// The application's decoders (``ImageDecoding``), in order of preference.
     package var registered: [any ImageDecoding] = []
 
     public init() {}

@@ -53,7 +53,7 @@ package struct ImageHeader: @unchecked Sendable {
     /// The header for the decode of all frames.
     package var showingFrames: ImageHeader { isAnimated ? composingFrames : self }
 
-    /// The header for frames that are composed on a canvas, which may be transparent, whatever the file says of its first one.
+    /// The header for frames that are composited on a canvas. The canvas may be transparent, even if the first frame is opaque.
     private var composingFrames: ImageHeader {
         var header = self
         header.composesFrames = true

@@ -46,7 +46,7 @@ final class JPEGReader: RowReading {
 
     /// - Parameters:
     ///   - eighths: The scale in eighths of the size, 1 … 8.
-    ///   - rawCMYK: True to decode a CMYK image as such, for its profile to convert.
+    ///   - rawCMYK: True to keep CMYK pixels, so that the profile can convert them.
     func start(eighths: Int, rawCMYK: Bool, _ watch: inout icodec_watch) throws(ImageCodecError) {
         var error = icodec_error()
         var size: (UInt32, UInt32) = (0, 0)

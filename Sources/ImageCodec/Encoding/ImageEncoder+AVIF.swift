@@ -18,7 +18,8 @@ extension ImageEncoder {
             self.init(quality: quality <= 80 ? quality * 3 / 4 : 60 + (quality - 80) * 2)
         }
 
-        /// The most pixels of an image. libaom cannot be interrupted: at the default speed, so many take a few seconds.
+        /// The greatest number of pixels of an image. libaom cannot be interrupted; at the default speed, this many pixels take a few
+        /// seconds.
         public static let largestArea = 1 << 23
 
         /// The areas in pixels for which AVIF is worth its time: files are 12 % smaller than WebP from the least one on, 20 % at

@@ -7,7 +7,7 @@ extension ImageEncoder {
         case yes420
         /// Chroma of half the width.
         case yes422
-        /// None: sharp coloured edges, larger files.
+        /// No subsampling: sharp coloured edges, larger files.
         case none444
     }
 

@@ -85,7 +85,7 @@ extension ImageEncoder {
 enum WebPContainer {
     /// The file with a VP8X header, a profile and an Exif block.
     ///
-    /// - Parameter file: As written by libwebp: without such a header, or, because of alpha or of several frames, with one.
+    /// - Parameter file: The file from libwebp. It has a VP8X header only if it has alpha or several frames.
     static func extended(
         _ file: [UInt8], width: Int, height: Int, hasAlpha: Bool, profile: [UInt8]?, exif: [UInt8]?
     ) -> [UInt8] {

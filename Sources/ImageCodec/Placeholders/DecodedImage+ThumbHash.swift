@@ -15,7 +15,8 @@ extension DecodedImage {
         return sample.withUnsafeBytes { ThumbHash(sample.width, sample.height, $0).bytes }
     }
 
-    /// The image within 100 × 100 pixels: the largest that ThumbHash takes, and more than enough for the others.
+    /// The image within 100 × 100 pixels. This is the largest size that ThumbHash accepts, and more than sufficient for the other
+    /// placeholders.
     func placeholderSample(within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage {
         try resized(to: Self.placeholderSizing, within: budget)
     }

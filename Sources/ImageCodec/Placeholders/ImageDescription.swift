@@ -5,7 +5,7 @@ public struct ImageDescription: Sendable, Hashable {
     /// The name of the format, such as `JPEG`.
     public var format: String
     public var mediaType: String
-    /// In pixels, as the image is shown: turned by its orientation.
+    /// The width in pixels, as displayed: after rotation by the image's orientation.
     public var width: Int
     public var height: Int
     /// The size of the file in bytes.

@@ -49,7 +49,7 @@ extension DecodedImage {
         return replacing(round, width: width, height: height, mayHaveAlpha: true)
     }
 
-    /// The coverage of four circles in the row `y` from the top, and in the one as far from the bottom.
+    /// The coverage of four circles in the row `y` from the top, and in the same row from the bottom.
     private func cutCorners(of round: PixelBuffer, row y: Int, radius: Double) {
         guard Double(y) < radius else { return }
         var x = 0

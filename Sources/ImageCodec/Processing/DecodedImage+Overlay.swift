@@ -27,7 +27,7 @@ extension DecodedImage {
         return replacing(result, width: width, height: height)
     }
 
-    /// One pixel over another, both with straight alpha.
+    /// Composites one pixel over another, both with straight alpha.
     private static func mix(_ over: UnsafePointer<UInt8>, onto under: UnsafeMutablePointer<UInt8>, _ share: Int) {
         // In 255 · 256: the greatest alpha of the pixel above.
         let above = Int(over[3]) * share

@@ -14,7 +14,7 @@ extension DecodedImage {
             within: budget)
     }
 
-    /// The smallest rectangle with all pixels that differ from the border; nil: there are none.
+    /// The bounding rectangle of all pixels that differ from the border, or nil if there are none.
     private func contentBounds(
         _ tolerance: Int, _ budget: ImageBudget
     ) throws(ImageCodecError) -> (x: ClosedRange<Int>, y: ClosedRange<Int>)? {

@@ -13,7 +13,7 @@ extension DecodingLimits: WireCodable {
     }
 }
 
-/// Without the application's own decoders, which stay in its process.
+/// Without the application's decoders, which stay in its process.
 extension ImageDecoder: WireCodable {
     package mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
         try coder.code(&limits)

@@ -1,5 +1,5 @@
 extension ImageEncoder {
-    /// True for the package's own encoders; an application's stays in its process.
+    /// True for the package's encoders. An application's encoder stays in its process.
     package var canBeSent: Bool { if case .custom = options { false } else { true } }
 }
 

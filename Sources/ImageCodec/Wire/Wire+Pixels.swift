@@ -47,7 +47,7 @@ extension DecodedImage {
         let count = width * height * 4
         let buffer: PixelBuffer
         if isShared {
-            // Thousands of images may stay in memory: none of them keeps a descriptor.
+            // Thousands of images may stay in memory, so none of them keeps a descriptor.
             guard let descriptor, let memory = SharedMemory(adopting: descriptor, byteCount: count, isSentOn: false)
             else { throw WireCoder.Malformed() }
             buffer = PixelBuffer(memory)

@@ -28,7 +28,7 @@ extension ImageCodecError: WireCodable {
 }
 
 extension ImageHeader {
-    /// Of no image, to be read over.
+    /// An empty header to decode into.
     package static var none: ImageHeader { ImageHeader(icodec_description(), .jpeg, fileSize: 0) }
 }
 
@@ -57,7 +57,7 @@ extension ImageHeader: WireCodable {
         self.orientation = orientation
     }
 
-    /// True if a file within the limits may have such a header: one that was read elsewhere.
+    /// True if a file within the limits may have such a header. Used for headers that another process has read.
     package func isPossible(within limits: DecodingLimits) -> Bool {
         let most: UInt64 = 1 << 40
         let (area, isTooMany) = width.multipliedReportingOverflow(by: height)

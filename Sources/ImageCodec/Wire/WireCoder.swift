@@ -1,6 +1,6 @@
-/// Writes values as bytes, or reads them back: one function of a type does both, so that they agree.
+/// Encodes values as bytes, or decodes them. One function of a type does both, so that they agree.
 ///
-/// Whatever is read may come from a process that a hostile file has taken over: nothing is believed that the types do not allow.
+/// The input may come from a process that a hostile file controls. Therefore everything that the types do not allow is rejected.
 package struct WireCoder {
     /// The bytes come from another version, or are forged.
     package struct Malformed: Error {
@@ -24,7 +24,7 @@ package struct WireCoder {
         isReading = true
     }
 
-    /// - Throws: `Malformed` if bytes are left.
+    /// - Throws: `Malformed` if bytes remain.
     package func end() throws(Malformed) {
         guard position == bytes.count else { throw Malformed() }
     }
@@ -120,7 +120,7 @@ package struct WireCoder {
         value = present
     }
 
-    /// A list of at most so many values.
+    /// A list of at most the given number of values.
     package mutating func code<Value: WireCodable>(
         _ values: inout [Value], most: Int, from start: @autoclosure () -> Value
     ) throws(Malformed) {
@@ -148,7 +148,7 @@ package struct WireCoder {
     }
 }
 
-/// A value that is written as bytes, and read back in place of another one of its type.
+/// A value that is encoded as bytes, and decoded in place of another value of its type.
 package protocol WireCodable {
     mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed)
 }
