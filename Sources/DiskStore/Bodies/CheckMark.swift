@@ -17,7 +17,7 @@ enum CheckMark {
     ///   - boot: An odd number, or 0 if it is unknown.
     static func checked(after mark: Int64, _ status: FileStatus, boot: Int64, now: FileTime) -> Int64? {
         guard isLinked(mark) else { return boot }
-        // A further change within the same tick of the kernel's clock would leave the times as they are.
+        // A further change within the same tick of the kernel's clock would not change the times.
         guard boot != 0, status.modified.isEarlier(than: now, by: 1) else { return nil }
         return state(of: status, boot: boot)
     }

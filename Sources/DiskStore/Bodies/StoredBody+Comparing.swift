@@ -1,7 +1,7 @@
 import Glibc
 
 extension StoredBody {
-    /// Returns true if a regular file with the body's bytes is at `path`; a symbolic link is none.
+    /// Returns true if a regular file with the body's bytes is at `path`. A symbolic link is not a regular file.
     package func isEqual(toFileAt path: String) -> Bool {
         guard let status = FileStatus(at: path), status.isRegular, status.size == size else { return false }
         // The store's file itself.

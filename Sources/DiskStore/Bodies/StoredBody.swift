@@ -48,7 +48,7 @@ package final class StoredBody: Sendable {
         try file.read(into: buffer, at: offset)
     }
 
-    /// All bytes, read into memory; `nil` when there are fewer than there should be.
+    /// All bytes, read into memory, or `nil` if the file is too short.
     package func all() throws(StoreError) -> [UInt8]? {
         // An array without room is one that all threads share, and whose count would be set nevertheless: to the same, but it is a race.
         guard size > 0 else { return [] }

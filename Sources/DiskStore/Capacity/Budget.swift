@@ -43,7 +43,7 @@ struct Budget: Equatable, Sendable {
         Self.rounded(min(max(held / 4, 512 << 10), 64 << 20, capacity / 16))
     }
 
-    /// The size above which a body is never begun: it would not fit even with everything else evicted.
+    /// The size above which a body is rejected immediately: it would not fit even if everything else were evicted.
     func largestBody(indexPages: Int64) -> Int64 {
         capacity - logAllowance - fixedAllowance - indexPages * Self.page
     }

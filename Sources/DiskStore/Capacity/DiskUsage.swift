@@ -22,7 +22,7 @@ struct DiskUsage {
     private static let longest: Int64 = 4 << 20
     /// The distance from the minimum of free space below which each write looks first: others write as well.
     private static let margin: Int64 = 256 << 20
-    /// The commits between two looks at the pages, and the room that their rows leave: none adds more than 256 KiB to the index.
+    /// The number of commits between two checks of the pages, and the room for their rows. No commit adds more than 256 KiB to the index.
     private static let mostCommits = 16
     private static let room: Int64 = 8 << 20
 

@@ -17,7 +17,7 @@ struct EntryLimits: Equatable, Sendable {
         maxEntries = configuration.maxEntries.map { Int64(max(1, $0)) }
     }
 
-    /// When an entry is of no use any more; nil: never.
+    /// The time at which an entry is no longer useful, or nil for never.
     func expiry(stored: Int64, expires: Int64?) -> Int64? {
         guard let maxAge else { return expires }
         return min(stored + maxAge, expires ?? .max)

@@ -21,7 +21,7 @@ struct EvictionPlan {
         case deleteDoomed
         /// Drops partials beyond their lifetime.
         case dropOldPartials
-        /// Evicts a batch of entries that are of no use any more, or as many of them as have so many bytes.
+        /// Evicts a batch of entries that are no longer useful, up to the given number of bytes.
         case evictExpired(Int64)
         /// Evicts a batch of the least recently used entries, or as many of them as have this number of bytes.
         case evict(Int64)
@@ -61,7 +61,7 @@ struct EvictionPlan {
         case .dependsOnPartials: return .countIdlePartials
         case .yes: break
         }
-        // Bodies alone do not suffice: the index has to shrink with its entries.
+        // Bodies alone do not suffice, so the index must also shrink by the pages of its removed entries.
         if !isShrunk, usage.freePages > 0, missing > usage.freeableBodies(countsDoomed: countsDoomed) {
             return .shrinkIndex
         }

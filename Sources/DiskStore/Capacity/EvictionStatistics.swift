@@ -23,7 +23,7 @@ public struct EvictionStatistics: Sendable, Equatable {
 
     /// The evicted entries whose time since last use exceeds the previous band's limit, but not this one's.
     public struct AgeBand: Sendable, Equatable {
-        /// The limit; nil: none.
+        /// The limit, or nil for none.
         public var upTo: Duration?
         public var count: Int
     }

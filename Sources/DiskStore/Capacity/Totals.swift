@@ -16,7 +16,7 @@ struct Totals: Equatable, Sendable {
     var hasUncountedFiles: Int64 = 0
     /// Allocated bytes of entries' bodies that runs hold: see `Index+Holds`. Included in `bodies`.
     var held: Int64 = 0
-    /// The last configured capacity; 0: none.
+    /// The last configured capacity, or 0 for none.
     var capacity: Int64 = 0
 
     var counted: Int64 { bodies + partials + doomed + folders }
@@ -25,8 +25,8 @@ struct Totals: Equatable, Sendable {
     mutating func takeNumber(folders: Int64) -> Int64 {
         let number = nextNumber
         nextNumber += 1
-        // The lowest byte determines the folder: see `Paths.folderNumber`. Bodies that are stored one after the other share a folder,
-        // and are evicted about as they came: what changes is a few blocks of one folder instead of a block in each of 256.
+        // The lowest byte determines the folder: see `Paths.folderNumber`. Consecutive bodies share a folder, and are evicted in about the
+        // same order. Thus only a few blocks of one folder change, instead of a block in each of 256.
         return number << 8 | (number >> Self.folderRun) % folders
     }
 

@@ -89,7 +89,7 @@ extension Catalogue {
 
     /// Deletes an entry's rows.
     ///
-    /// - Returns: The bytes that its body takes; nil when there was none.
+    /// - Returns: The bytes of its body, or nil if there was no entry.
     func deleteEntry(_ id: Int64) throws(StoreError) -> Int64? {
         guard let allocated = try delete(.deleteEntry, id, size: .entrySize) else { return nil }
         try run(.deleteAccess) { $0.bind(1, id) }

@@ -1,4 +1,4 @@
-/// Entries that are of no use any more.
+/// Entries that are no longer useful.
 extension Catalogue {
     static let expired = """
         SELECT e.id, e.allocated, a.date FROM entries e JOIN access a ON a.entry = e.id
@@ -13,7 +13,7 @@ extension Catalogue {
         """
     static let createdBefore = "SELECT id, created FROM entries WHERE id > ?1 ORDER BY id LIMIT ?2"
 
-    /// The entries that no run holds and that are of no use any more, the longest expired first.
+    /// The entries that are no longer useful and not held by a run, longest expired first.
     func expired(at now: Int64, limit: Int64) throws(StoreError) -> [EvictionCandidate] {
         try all(.expired, { $0.bind(1, now).bind(2, limit) }, row: EvictionCandidate.init)
     }

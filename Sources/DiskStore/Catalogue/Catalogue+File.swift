@@ -36,7 +36,7 @@ extension Catalogue {
 
     func freePageCount() throws(StoreError) -> Int64 { try first(.freePages, row: { $0.integer(0) }) ?? 0 }
 
-    /// Returns at most so many free pages to the disk: the file shrinks at the next checkpoint.
+    /// Returns at most the given number of free pages to the disk. The file shrinks at the next checkpoint.
     func vacuum(pages: Int64) throws(StoreError) { try connection.execute("PRAGMA incremental_vacuum(\(pages))") }
 
     // MARK: Log

@@ -12,7 +12,7 @@ final class Connection {
     /// The statements of queries that are written next to their row types, by SQL text.
     private(set) var others: [String: Statement] = [:]
 
-    /// Opens an existing file; none is created.
+    /// Opens an existing file, and never creates one.
     ///
     /// - Parameter uri: The name that SQLite opens; differs from `path` if parameters are needed.
     init(path: String, uri: String? = nil, readOnly: Bool = false) throws(StoreError) {
@@ -106,7 +106,7 @@ final class Connection {
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
     var changes: Int { Int(sqlite3_changes(handle)) }
 
-    /// The time that a statement waits, in milliseconds, for another process that has what it needs. 0 at first.
+    /// The time in milliseconds that a statement waits for another process's lock. Initially 0.
     var busyTimeout: Int32 = 0 {
         didSet { if busyTimeout != oldValue { sqlite3_busy_timeout(handle, busyTimeout) } }
     }

@@ -45,7 +45,7 @@ extension SchemaMigration {
         try connection.execute("PRAGMA incremental_vacuum")
     }
 
-    /// Copies the entries that the migrator keeps; the others are doomed, for the next sweep.
+    /// Copies the entries that the migrator keeps. The others are marked for deletion by the next sweep.
     private func copyEntries() throws(StoreError) {
         let columns = "id, key_hash, key, variant, url, size, allocated, checksum, boot, created, metadata"
         guard let migrator else {

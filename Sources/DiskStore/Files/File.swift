@@ -94,7 +94,7 @@ struct FileTime: Equatable {
         return FileTime(time)
     }
 
-    /// Returns true if the time is at least so many seconds before another one.
+    /// Returns true if the time is earlier than another one by at least the given number of seconds.
     func isEarlier(than other: FileTime, by seconds: Int64) -> Bool {
         (self.seconds + seconds, nanoseconds) < (other.seconds, other.nanoseconds)
     }
@@ -140,11 +140,11 @@ struct FileStatus: Equatable {
 }
 
 extension StoreError {
-    /// True if a file could not be opened because something else is in its place: a folder, FIFO, socket, device or symbolic link.
+    /// True if a file could not be opened because something else is at its path: a folder, FIFO, socket, device or symbolic link.
     var isOfOtherKind: Bool { errno.map { [EISDIR, ENXIO, ELOOP, ENODEV].contains($0) } ?? false }
 }
 
-/// Removes a name in the store's folders, whatever is there. A folder is removed if it is empty.
+/// Removes a name in the store's folders, whatever kind of file it is. A folder is removed only if it is empty.
 ///
 /// - Returns: True if nothing is at the path afterwards.
 @discardableResult

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// The file of a body that is written at once: unnamed until it is complete, so that a kill leaves nothing.
+/// The file of a small body, which is written in one step. It is unnamed until it is complete, so that a kill leaves nothing behind.
 ///
 /// On file systems without O_TMPFILE it has a name among the partials, which the sweep recognises as unowned.
 final class SmallBodyFile {
@@ -21,7 +21,7 @@ final class SmallBodyFile {
         case EOPNOTSUPP, EISDIR, EINVAL, ENOSYS:
             let name = Self.newName(in: paths)
             file = try File(name, O_RDWR | O_CREAT | O_EXCL, mode: 0o400)
-            // Locked at once: a sweep deletes unlocked files as leftovers.
+            // Locked immediately, because a sweep deletes unlocked files as leftovers.
             _ = file.tryLock(exclusive: false)
             self.name = name
         default: throw .system("cannot make a file", path: paths.bodies)
@@ -51,7 +51,7 @@ final class SmallBodyFile {
 
     /// Takes the final name away, so that the file can get another one.
     func uninstall(_ path: String) {
-        // A file that had a name and has none any more cannot get one again.
+        // A file that has lost its name cannot get a new one.
         let other = Self.newName(in: paths)
         if name == nil, rename(path, other) == 0 { name = other } else { unlink(path) }
     }

@@ -83,7 +83,7 @@ final class GenerationTable: @unchecked Sendable {
         Int(UInt64(bitPattern: keyHash(EntryKey(resource))) % UInt64(slots))
     }
 
-    /// The slot of the resource and all that differ from it after a question mark alone.
+    /// The slot of the resource, which it shares with all resources that differ only after a question mark.
     static func slot(ofAllLike resource: String) -> Int {
         guard let mark = resource.utf8.firstIndex(of: UInt8(ascii: "?")) else { return slot(of: resource) }
         return slot(of: String(resource[..<mark]))

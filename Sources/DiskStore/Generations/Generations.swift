@@ -2,10 +2,10 @@ import CLinux
 import ConcurrencyPrimitives
 import Glibc
 
-/// The generations of a cache directory's resources, from its present file.
+/// The generations of a cache directory's resources, from its current file.
 ///
-/// The directory may be deleted, or the file replaced, while the process runs. Before changing the store, a process
-/// checks if the mapped file is still the one in the directory; for reading only, once in ``lookInterval``.
+/// The directory may be deleted, or the file replaced, while the process runs. Before it changes the store, a process checks that the
+/// mapped file is still the one in the directory. For reading it checks only once in ``lookInterval``.
 final class Generations: Sendable {
     private struct State {
         var table: GenerationTable?

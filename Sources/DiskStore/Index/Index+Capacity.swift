@@ -2,7 +2,7 @@ import ConcurrencyPrimitives
 
 /// A change of the store's capacity.
 package struct CapacityChange: Sendable, Equatable {
-    /// The capacity that the store remembered; nil if there was none.
+    /// The previous capacity in the store, or nil if there was none.
     package let previous: Int64?
     package let capacity: Int64
     /// The number of bytes by which the store exceeds the new capacity now: at least as many will be evicted.

@@ -91,10 +91,10 @@ extension Index {
         try placing.install(paths.body(number), folder: paths.folder(Paths.folderNumber(of: number)))
     }
 
-    /// Deletes a body's file that has a number which was issued again: a small body's commit that was killed after naming its file
-    /// rolled its number back with the transaction, and a power failure rolls many back.
+    /// Deletes the file of a body whose number was issued again. This happens if a small body's commit was killed after it named its file,
+    /// which rolled the number back with the transaction. A power failure rolls many numbers back.
     ///
-    /// - Returns: False if the file stays, and with it the number.
+    /// - Returns: False if the file stays, so that the number cannot be used.
     private func deleteLeftover(_ number: Int64, _ totals: Totals) throws(StoreError) -> Bool {
         guard totals.hasUncountedFiles == 0, try !exists(number) else { return false }
         return deleteUnlessRead(paths.body(number))

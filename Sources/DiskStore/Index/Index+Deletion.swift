@@ -64,7 +64,7 @@ extension Index {
             if error.errno == ENOENT { return true }
             // A file of another owner, or not a file: it has no readers among our processes either.
             if error.errno == EMFILE || error.errno == ENFILE || isHeld() { return false }
-            // A folder with content is not a body, and stays: its number is not given out again.
+            // A folder with content is not a body, and stays. Its number is not issued again.
             return removeName(path) || FileStatus(at: path)?.isFolder == true
         }
     }

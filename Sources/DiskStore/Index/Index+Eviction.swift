@@ -88,9 +88,9 @@ extension Index {
         }
     }
 
-    /// Throws the error that ``makeRoom(for:atLeast:)`` would throw, and changes nothing.
+    /// Throws the error that ``makeRoom(for:atLeast:)`` would throw, without changing anything.
     ///
-    /// While there is much more room than is asked for, only some calls look: a commit makes sure of its room itself.
+    /// While there is much more room than needed, only some calls check, because a commit makes its own room.
     func checkRoom(for bytes: Int64) throws(StoreError) {
         roomCredit -= bytes
         if roomCredit >= 0 { return }

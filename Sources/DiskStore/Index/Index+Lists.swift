@@ -42,7 +42,7 @@ extension Index {
         }
     }
 
-    /// Takes back what an array wrote that was never taken over. Its items go first: an id has one row that is listed.
+    /// Undoes the changes of an array that was never activated. Its items are deleted first, because an id has only one current row.
     private func undoStaging(_ list: ListState, _ token: Int64) throws(StoreError) {
         try repeatedly(list, token) { (catalogue) throws(StoreError) in
             try catalogue.deleteStagedItems(ofList: list.list, since: list.revision, limit: listBatch)
@@ -103,10 +103,10 @@ extension Index {
 
     // MARK: Pages
 
-    /// Stores the records of a page and settles their ids; those that it did not bring go back into the queue.
+    /// Stores the records of a page and settles their ids. The ids without a record return to the queue.
     ///
-    /// - Returns: The records that were stored. A record is left out if its id was removed or asked for again meanwhile, or if
-    ///   another sync has settled it: the stored one may be newer.
+    /// - Returns: The stored records. A record is skipped if its id was removed or requested again meanwhile, or if another sync has
+    ///   settled it, because the stored record may be newer.
     func settle(_ list: Int64, _ records: [NewListRecord], missing: [String]) throws(StoreError) -> [StoredListRecord] {
         let bytes = records.reduce(0) { $0 + 600 + Int64($1.body.count) * 5 / 4 }
         return try changeWithRoom(for: bytes) { (totals) throws(StoreError) in
@@ -134,7 +134,7 @@ extension Index {
 
     // MARK: Removing
 
-    /// Takes lists away at once; their rows go in steps.
+    /// Removes lists immediately. Their rows are deleted in steps.
     func discard(_ lists: [Int64]) throws(StoreError) {
         if lists.isEmpty { return }
         try change { (totals) throws(StoreError) in

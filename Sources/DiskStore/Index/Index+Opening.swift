@@ -3,12 +3,12 @@ import Glibc
 import Logging
 
 extension Index {
-    /// Ensures that the catalogue is open on the index that is now in the directory.
+    /// Ensures that the catalogue is open on the current index of the directory.
     ///
-    /// The directory may have been deleted, or another process may have moved a damaged index aside: the open index is
-    /// then obsolete, and the present (or a new) one is opened.
+    /// The directory may have been deleted, or another process may have renamed a damaged index. The open index is then obsolete, and the
+    /// current (or a new) one is opened.
     ///
-    /// - Parameter interval: The milliseconds for which a look at the directory counts: none for a change.
+    /// - Parameter interval: The milliseconds for which a check of the directory stays valid; 0 for a change.
     func ensureOpen(seenWithin interval: Int64 = 20) throws(StoreError) {
         if isClosed { throw StoreError(.closed, "the store is closed", path: paths.root) }
         if openCatalogue != nil {
@@ -103,7 +103,7 @@ extension Index {
         return nil
     }
 
-    /// True if nothing but files is in the places of the index and its log.
+    /// True if the paths of the index and its log contain only files.
     private var hasFilesOnly: Bool {
         [paths.index, paths.log, paths.sharedMemory].allSatisfy { FileStatus(at: $0)?.isRegular != false }
     }

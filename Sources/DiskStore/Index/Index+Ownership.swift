@@ -21,7 +21,7 @@ extension Index {
         var stranger: String?
         try forEachName(in: paths.root) { if !isOfVacantFolder($0), stranger == nil { stranger = $0 } }
         guard let stranger else { return false }
-        // Another process may have just begun to create it.
+        // Another process may have just created it.
         if isMarked { return true }
         throw StoreError(
             .foreign,

@@ -3,7 +3,7 @@ import Units
 // Pins take room that no eviction frees: a set that cannot be there as a whole is refused.
 
 extension Index {
-    /// No size counts as more: sums stay far below overflow.
+    /// The upper bound of a size, so that sums cannot overflow.
     private static let most = Int64.max / 8
 
     /// Rejects a set that cannot fit in addition to the other pins. It uses the known sizes: those of stored entries, and those that the

@@ -1,4 +1,4 @@
-// Pinned bodies stay until they are unpinned: their entries are held by a run that never ends (see `PinSchema`).
+// Pinned bodies stay until they are unpinned, because a run that never ends holds their entries (see `PinSchema`).
 
 extension Index {
     // MARK: Keys
@@ -35,7 +35,7 @@ extension Index {
 
     // MARK: Sets
 
-    /// Makes a set of these members, or gives the set that is there these members: those that it has already stay as they are.
+    /// Creates a set with these members, or replaces the members of an existing set. Members that it already has are unchanged.
     func savePinSet(_ new: NewPinSet, members: [NewPin]?) throws(StoreError) -> PinSetState {
         let bytes = (members ?? []).reduce(4096) { $0 + 300 + 2 * Int64($1.url.utf8.count + $1.key.value.utf8.count) }
         return try changeWithRoom(for: bytes) { (totals) throws(StoreError) in

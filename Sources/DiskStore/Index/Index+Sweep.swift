@@ -175,7 +175,7 @@ extension Index {
         return (record.key, status.allocated + data.allocated)
     }
 
-    // MARK: All at once
+    // MARK: Removal of everything
 
     /// After the loss of an index: files in the folders are not counted, so they are deleted before anything is
     /// written.

@@ -1,9 +1,9 @@
 extension Index {
-    /// The number of variants up to which all are read; of more, only the wanted ones.
+    /// The number of variants up to which all are read. If there are more, only the wanted ones are read.
     private static let fewVariants: Int64 = 2
 
-    /// The entries of a key that may be used for a request: all of them if they are few, else the one of each group of
-    /// variants that `variant` selects, or any other of the group if that does not exist.
+    /// The entries of a key that may be used for a request. If there are few, these are all of them. Otherwise it is one entry of each
+    /// group of variants: the one that `variant` selects, or any other if that does not exist.
     ///
     /// A group is the part of a variant before a line break: variants with the same selecting fields. Each group costs
     /// two look-ups, whatever number of variants it has.

@@ -1,10 +1,10 @@
 import Glibc
 
-// The waits for other processes that change the index.
+// Waits for other processes that change the index.
 //
 // A process may be stopped inside a transaction. A call's first transaction therefore does not wait: ``DiskStore/withIndex(waitingFor:_:)``
-// tries it again, between which other threads use the index. Later transactions of a call, which cannot be done over, wait on the
-// connection. Once a wait was in vain, none is long until a transaction succeeds.
+// retries it, and other threads use the index in between. Later transactions of a call cannot be repeated, so they wait on the connection.
+// After a wait has failed, all waits are short until a transaction succeeds.
 extension Index {
     /// The beginning of a call.
     func beginCall() {
@@ -28,12 +28,12 @@ extension Index {
         openCatalogue?.connection.busyTimeout = laterWait
     }
 
-    /// The end of a call that another process has prevented.
+    /// Decides whether to retry a call that another process has blocked.
     ///
     /// - Parameters:
-    ///   - patience: The time that the caller waits at most, from the first such call on.
-    ///   - began: The beginning of the caller's wait.
-    /// - Returns: True to try the call again.
+    ///   - patience: The longest time that the caller waits, from the first such call on.
+    ///   - began: The start of the caller's wait.
+    /// - Returns: True to retry the call.
     func mayTryAgain(within patience: Duration, since began: ContinuousClock.Instant) -> Bool {
         if hasChanged { return false }
         let now = ContinuousClock.now

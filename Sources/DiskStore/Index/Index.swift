@@ -28,7 +28,7 @@ final class Index {
     /// The last known size of each body folder.
     var folderSizes: [Int64: Int64] = [:]
     var diskUsage = DiskUsage()
-    /// The number of bytes that bodies may begin with before room for them is looked for again.
+    /// The number of bytes of new bodies after which room is checked again.
     var roomCredit: Int64 = 0
     /// The size of indexes that were moved aside, which counts as well.
     var asideBytes: Int64 = 0
@@ -103,7 +103,7 @@ final class Index {
     func reading<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
         let catalogue = try catalogue()
         try catalogue.beginReading()
-        // Nothing was changed: to end it either way is the same.
+        // Nothing was changed, so rolling back is equivalent to committing.
         defer { catalogue.rollBack() }
         return try body()
     }

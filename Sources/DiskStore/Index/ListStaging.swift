@@ -1,17 +1,17 @@
 import TextIdentity
 
-/// The next array of a list, as it is received: written next to the present one in small transactions, and taken over in one when
-/// it is whole. One that is not taken over leaves the list as it was.
+/// The next array of a list while it is being received. It is written next to the current one in small transactions, and activated in one
+/// transaction when it is complete. An array that is not activated leaves the list unchanged.
 ///
-/// Used by one thread at a time. Two syncs that stage one list at once disturb each other, and nothing else: the one that began
-/// first fails with ``StoreError/Code/taken``.
+/// Used by one thread at a time. Two concurrent syncs of one list disturb only each other: the one that began first fails with
+/// ``StoreError/Code/taken``.
 package final class ListStaging {
     private let store: DiskStore
     private let list: Int64
     private let token = Int64.random(in: 1..<Int64.max)
     private let revision: Int64
     private let former: ListState
-    /// Only ids that are new or changed come; the others stay as they are.
+    /// True if the array contains only new and changed ids; the others are unchanged.
     private let isPartial: Bool
 
     private var plan: PositionPlan
@@ -21,7 +21,7 @@ package final class ListStaging {
     private var difference = ListDifference()
     private var nextNew: Int64
 
-    /// Ids that are looked at together. Half of them are then written.
+    /// The number of ids that are examined together. Half of them are then written.
     private let windowSize: Int
 
     private struct Seen {
@@ -30,8 +30,8 @@ package final class ListStaging {
     }
 
     /// - Parameters:
-    ///   - isPartial: The array has only what changed; nothing is removed but what ``remove(_:)`` names.
-    ///   - windowSize: The number of ids that are looked at together.
+    ///   - isPartial: True if the array contains only changes. Then only the ids that ``remove(_:)`` names are removed.
+    ///   - windowSize: The number of ids that are examined together.
     package init(
         _ list: ListState, isPartial: Bool, windowSize: Int = 2000, in store: DiskStore
     ) throws(StoreError) {
@@ -50,7 +50,7 @@ package final class ListStaging {
         nextNew = (first ?? 0) - PositionPlan.frontRoom
     }
 
-    /// Takes the next id of the array. An id that came before is left out.
+    /// Adds the next id of the array. A repeated id is skipped.
     package func add(_ item: ListedItem) throws(StoreError) {
         guard windowIDs.insert(item.id.asBytes).inserted else { return }
         let list = list
@@ -65,7 +65,7 @@ package final class ListStaging {
         if window.count >= windowSize { try write(windowSize / 2) }
     }
 
-    /// Removes an id that a partial array names as deleted. An id that the array has named before stays.
+    /// Removes an id that a partial array reports as deleted. An id that the array has added before stays.
     package func remove(_ id: String) throws(StoreError) {
         if windowIDs.contains(id.asBytes) { return }
         let (list, token, revision) = (list, token, revision)
@@ -84,9 +84,9 @@ package final class ListStaging {
         difference.removed += 1
     }
 
-    /// Takes the array over, now that it is whole: the ids, the removals and the queue in one transaction.
+    /// Activates the complete array: the ids, the removals and the queue in one transaction.
     ///
-    /// - Parameter validator: What the caller wants to know of this array later.
+    /// - Parameter validator: Data of the caller about this array, which are stored with it.
     package func finish(validator: String) throws(StoreError) -> ListDifference {
         try write(window.count)
         if !isPartial, seen.count < former.items { try endUnseen() }
@@ -118,7 +118,7 @@ package final class ListStaging {
         }
         var changes: [Change] = []
         for (seen, position) in zip(window, positions) {
-            // An array of what changed names nothing else, also where it has no modification times.
+            // A partial array contains only changed ids, even if it has no modification times.
             let isNamed = isPartial && seen.item.modified.isEmpty
             let isChanged = seen.row.map { isNamed || $0.modified != seen.item.modified } ?? true
             if seen.row == nil { difference.added += 1 } else if isChanged { difference.changed += 1 }

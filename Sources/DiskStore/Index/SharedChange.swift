@@ -45,8 +45,8 @@ extension Index {
 
     /// Performs several changes in one transaction if all of them fit without an eviction.
     ///
-    /// - Returns: The results in order; `nil` if none of the changes was made, because one of them failed or they do not fit.
-    /// - Throws: ``StoreError/Code/busy``: none of them was made.
+    /// - Returns: The results in order, or `nil` if none of the changes was made, because one of them failed or they do not fit.
+    /// - Throws: ``StoreError/Code/busy`` if none of them was made.
     func performTogether(_ changes: [SharedChange]) throws(StoreError) -> [Result<Generation?, StoreError>]? {
         let growth = changes.reduce(0) { $0 + $1.growth }
         var effects: [Result<SharedChange.Effects, StoreError>] = []
@@ -78,7 +78,7 @@ extension Index {
         }
     }
 
-    /// Deletes what changes have replaced. They are durable: failures from here on are left to the next sweep.
+    /// Deletes the files that the changes have replaced. The changes are durable, so failures from here on are left to the next sweep.
     private func finish(_ effects: [SharedChange.Effects]) -> [Generation?] {
         _ = try? deleteDoomed(effects.flatMap(\.replaced))
         return effects.map(\.noted)

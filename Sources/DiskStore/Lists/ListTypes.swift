@@ -34,9 +34,9 @@ package struct ListedItem: Sendable, Equatable {
     package var id: String
     /// The id is a JSON number.
     package var isNumeric: Bool
-    /// The modification time as the server wrote it, as JSON; empty: none.
+    /// The modification time as the server wrote it, as JSON, or empty if there is none.
     package var modified: String
-    /// The same as a number that grows with time; 0: none.
+    /// The modification time as a number that grows with time, or 0 if there is none.
     package var recency: Int64
 
     package init(id: String, isNumeric: Bool, modified: String = "", recency: Int64 = 0) {
@@ -51,7 +51,7 @@ package struct ListedItem: Sendable, Equatable {
 package struct PendingItem: Sendable, Equatable {
     package let item: ListedItem
     package let place: PendingPlace
-    /// The revision that asks for the record.
+    /// The revision that requested the record.
     let revision: Int64
 }
 
@@ -62,7 +62,7 @@ package struct PendingPlace: Sendable, Equatable {
     let position: Int64
     let id: String
 
-    /// Before all that were tried so often.
+    /// The position before all ids with that number of attempts.
     package static func first(ofAttempt attempts: Int64) -> PendingPlace {
         PendingPlace(attempts: attempts, age: .min, position: .min, id: "")
     }

@@ -8,7 +8,7 @@ package enum ListOrder: Sendable, Equatable {
     case key
 }
 
-/// The place of a record in an order: what stands before the next page.
+/// The position of a record in an order: the last one before the next page.
 package enum ListPlace: Sendable, Equatable {
     case array(position: Int64)
     case newest(age: Int64, position: Int64)
@@ -33,7 +33,7 @@ package struct ListPageRequest: Sendable {
 }
 
 extension Catalogue {
-    /// The SQL of a page: a search in one index from the place on, whatever the number of records.
+    /// The SQL of a page: a search in one index from the position on, for any number of records.
     ///
     /// `+r.id` keeps SQLite from searching the items by the bounds of a page, for each record of it.
     static func pageQuery(_ request: ListPageRequest) -> String {

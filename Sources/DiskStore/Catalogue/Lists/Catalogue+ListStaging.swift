@@ -20,7 +20,7 @@ extension Catalogue {
         }
     }
 
-    /// The token of the sync that stages now; 0: none, `nil`: the list is gone.
+    /// The token of the current sync, 0 if there is none, or `nil` if the list no longer exists.
     func staging(ofList list: Int64) throws(StoreError) -> Int64? {
         try first("SELECT staging FROM lists WHERE id = ?1", { $0.bind(1, list) }, row: { $0.integer(0) })
     }
@@ -82,7 +82,7 @@ extension Catalogue {
 
     // MARK: Undoing
 
-    /// Deletes some items of an array that was never taken over. False if none are left.
+    /// Deletes some items of an array that was never activated. Returns false if there are no more.
     func deleteStagedItems(ofList list: Int64, since revision: Int64, limit: Int64) throws(StoreError) -> Bool {
         try run(
             """
@@ -92,7 +92,7 @@ extension Catalogue {
         return connection.changes > 0
     }
 
-    /// Lists some items again that an array ended which was never taken over. False if none are left.
+    /// Restores some items that were ended by an array that was never activated. Returns false if there are no more.
     func reopenItems(ofList list: Int64, until revision: Int64, limit: Int64) throws(StoreError) -> Bool {
         try run(
             """
@@ -103,7 +103,8 @@ extension Catalogue {
         return connection.changes > 0
     }
 
-    /// Takes back what an array that was never taken over queued: some ids, or that it queued them again. False if nothing is left.
+    /// Undoes a part of the queueing by an array that was never activated: removes ids, or their repeated requests. Returns false if there
+    /// is no more.
     func undoPending(ofList list: Int64, since revision: Int64, limit: Int64) throws(StoreError) -> Bool {
         try run(
             """
@@ -129,7 +130,7 @@ extension Catalogue {
         ) { $0.bind(1, list).bind(2, revision).bind(3, items).bind(4, validator).bind(5, checked) }
     }
 
-    // MARK: What is left of former arrays
+    // MARK: Remains of former arrays
 
     /// Items that a revision removed, and that neither the present one nor a staged one has.
     func removed(

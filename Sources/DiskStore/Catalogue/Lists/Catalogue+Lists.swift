@@ -53,7 +53,7 @@ extension Catalogue {
         try first("SELECT bytes FROM list_totals", row: { $0.integer(0) }) ?? 0
     }
 
-    /// The newest modification time that a list has, as the server wrote it; empty: none.
+    /// The newest modification time in a list, as the server wrote it, or empty if there is none.
     func newestModified(ofList list: Int64) throws(StoreError) -> String {
         try first(
             """
@@ -69,7 +69,7 @@ extension Catalogue {
         try first("SELECT list FROM list_garbage LIMIT 1", row: { $0.integer(0) })
     }
 
-    /// Deletes some rows of a list that was removed. False when none are left.
+    /// Deletes some rows of a removed list. Returns false if there are no more.
     func deleteGarbage(ofList id: Int64, limit: Int64) throws(StoreError) -> Bool {
         for (table, column) in [("list_items", "item"), ("list_records", "record")] {
             try run("DELETE FROM \(table) WHERE \(column) IN (SELECT \(column) FROM \(table) WHERE list = ?1 LIMIT ?2)")
@@ -153,7 +153,7 @@ extension Catalogue {
             }, row: PendingItem.init)
     }
 
-    /// The listed id as it is now; `nil` when it is listed no longer.
+    /// The current state of a listed id, or `nil` if it is no longer listed.
     func listedItem(_ id: String, ofList list: Int64) throws(StoreError) -> ListedItem? {
         try first(
             """
@@ -170,9 +170,9 @@ extension Catalogue {
         try run("DELETE FROM list_pending WHERE list = ?1 AND id = ?2") { $0.bind(1, list).bind(2, id) }
     }
 
-    /// Takes an id out of the queue, now that its record is there. If a staged array has queued it again, it stays for that one.
+    /// Removes an id from the queue after its record was stored. If a staged array has queued it again, it stays for that array.
     ///
-    /// - Parameter revision: The revision that the record was asked for.
+    /// - Parameter revision: The revision that requested the record.
     /// - Returns: False if the id is not queued for that revision: it was settled, or queued again.
     func settlePending(_ id: String, ofList list: Int64, askedBy revision: Int64) throws(StoreError) -> Bool {
         let staged: Bool? = try first(
@@ -199,7 +199,7 @@ extension Catalogue {
         }
     }
 
-    /// Some ids that were tried before count as untried again. False when there are none.
+    /// Resets the attempts of some ids. Returns false if there are no more.
     func forgetAttempts(ofList list: Int64, limit: Int64) throws(StoreError) -> Bool {
         try run(
             """

@@ -144,7 +144,7 @@ extension Catalogue {
             row: { $0.integer(0) }) ?? 0
     }
 
-    /// Marks an entry that is pinned, or is no longer. A pinned one does not count as expired, and keeps its place in the order of use.
+    /// Sets whether an entry is pinned. A pinned entry does not count as expired, and keeps its place in the order of use.
     func save(isPinned: Bool, of id: Int64) throws(StoreError) {
         try run("UPDATE access SET pinned = ?2 WHERE entry = ?1") { $0.bind(1, id).bind(2, isPinned ? 1 : 0) }
         if isPinned { try run("UPDATE entries SET expires = NULL WHERE id = ?1") { $0.bind(1, id) } }

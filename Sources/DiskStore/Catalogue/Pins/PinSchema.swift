@@ -1,12 +1,12 @@
-/// The tables of pins: named sets of what must stay in the store.
+/// The tables of pins: named sets of resources that must stay in the store.
 ///
-/// * `pin_sets` has one row a set; `list` is the list whose records name its members, 0 for a set that a caller named. `is_new` is 1
-///   until all of the set was there once. `max_stale` and `interval` are in seconds, -1: none.
-/// * `pins` has the members. `record` is the id of the record that names the member, empty in a named set. `checked` is the time
-///   of the last download that worked, in milliseconds since 1970, 0 before.
+/// * `pin_sets` has one row per set. `list` is the list whose records name its members, or 0 for a set that a caller named. `is_new` is 1
+///   until the set was complete once. `max_stale` and `interval` are in seconds, or -1 for none.
+/// * `pins` has the members. `record` is the id of the record that names the member, and empty in a named set. `checked` is the time of the
+///   last successful download in milliseconds since 1970, or 0.
 ///
-/// An entry whose key is pinned has a row in `holds` for the run ``pinRun``, which never ends: so its bytes count as held, and eviction
-/// spares it.
+/// An entry whose key is pinned has a row in `holds` for the run ``pinRun``, which never ends. Its bytes therefore count as held, and it is
+/// never evicted.
 enum PinSchema {
     /// The run that holds pinned entries. No process uses this number: those of processes begin at 1.
     static let pinRun: Int64 = 0
