@@ -8,10 +8,10 @@ struct RequirementsPageTests {
     private static let page = tests.deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Sources/HTTPCaching/HTTPCaching.docc/HTTPCaching.md")
 
-    /// The tests of this module, and those of the modules that parse its fields.
-    private static let folders = [
-        tests, tests.deletingLastPathComponent().appendingPathComponent("HTTPSemanticsTests"),
-    ]
+    /// The tests of this module, of the one that parses its fields, and of the keys that its user stores responses under.
+    private static let folders =
+        [tests]
+        + ["HTTPSemanticsTests", "ImageCacheTests"].map(tests.deletingLastPathComponent().appendingPathComponent)
 
     /// The names of all these tests, as `Suite.name`.
     private func testNames() throws -> Set<String> {

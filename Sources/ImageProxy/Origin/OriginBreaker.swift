@@ -4,8 +4,8 @@
 /// others:
 ///
 /// * If most requests of one client fail, on several paths, only that client is refused.
-/// * If consecutive requests fail without a response in between, and they include the last requests of most clients, all clients are
-///   refused. A client whose own last request succeeded may retry at once; the others wait for the pause.
+/// * If consecutive requests of several clients fail without a response in between, and they include the last requests of most clients,
+///   all clients are refused. A client whose own last request succeeded may retry at once; the others wait for the pause.
 ///
 /// A probe is one request. If it succeeds, the breaker closes; if it fails, the pause doubles. Repeated failures of one path, requested by
 /// one client, do not open the breaker: each request for the path gets its own failure.
@@ -185,6 +185,9 @@ package struct OriginBreaker: Sendable {
     /// The number of clients whose last requests are considered when the breaker decides for all clients.
     private var mostVoters: Int { limits.failures * 2 }
 
+    /// The number of clients that must fail before all are refused; fewer are refused each by itself.
+    private var leastVoters: Int { max(2, limits.failures / 2) }
+
     private mutating func note(_ outcome: Outcome, of asker: Asker, at now: ContinuousClock.Instant) {
         tallies.removeAll { now - $0.seen > limits.window }
         if outcome == .answered || tallies.isEmpty { failuresInARow = 0 }
@@ -200,7 +203,7 @@ package struct OriginBreaker: Sendable {
     private mutating func openIfNecessary(at now: ContinuousClock.Instant) -> Change? {
         let voters = tallies.prefix(mostVoters)
         let failing = voters.filter(\.hasJustFailed)
-        let areMost = failing.count > 1 && failing.count * 2 > voters.count
+        let areMost = failing.count >= leastVoters && failing.count * 2 > voters.count
         if areMost, failuresInARow >= limits.failures { isForAll = true }
         guard isClosed, isForAll || tallies.contains(where: { $0.isFailing(limits) }) else { return nil }
         state = .open(until: now + limits.pause, pause: limits.pause)

@@ -133,7 +133,11 @@ class Client:
             place = next((i for i, (a, b) in enumerate(zip(received, expected)) if a != b), min(len(received), len(expected)))
             return self.wrong(f"{name} version {version}: other bytes from {place} on, {len(received)} for {len(expected)}")
         resource = self.soak.origin.resources[name]
-        oldest = began - resource.lifetime - slack
+        # RFC 9111 section 4.2.4: a stale response may be served while the origin cannot be reached. Its transfers are cut now and then.
+        is_for_failure = "detail=stale-if-error" in answer.headers.get("Cache-Status", "")
+        if is_for_failure:
+            self.soak.findings.count("stale for failures")
+        oldest = 0 if is_for_failure else began - resource.lifetime - slack
         purge_began, purge_ended = self.soak.purged.get(name, (0, 0))
         if purge_ended <= began:
             oldest = max(oldest, purge_began)
