@@ -7,7 +7,8 @@ import TextIdentity
 
 @testable import ImageCache
 
-@Suite struct StoreKeyTests {
+@Suite
+struct StoreKeyTests {
     private static let url = "https://example.com/a?b=1"
     private static let zeros = String(repeating: "0", count: 64)
 

@@ -21,6 +21,30 @@ import Testing
         try await bench.cache.entries(by: .url).map { String($0.url.dropFirst(21)) }
     }
 
+    @Test func `removing an owner removes its partials, those that a digest proves too, and no others`() async throws {
+        let bytes = Array(repeating: UInt8(7), count: 600_000)
+        let bench = try Bench { ScriptedRepresentation(bytes).response(to: $0).cut(after: 300_000) }
+        for (index, owner) in ["ann", "bob", nil].enumerated() {
+            for isProved in [false, true] {
+                let code = await bench.failure(.file) { request in
+                    request.owner = owner
+                    request.transfer.retry.maxRetries = 0
+                    guard isProved else { return }
+                    request.mirrors = [Mirror("http://mirror.example/a")]
+                    request.sha256 = SHA256.hex(of: bytes)
+                }
+                #expect(code == .unreachable)
+                #expect(try bench.cache.blocking.statistics().partials == 2 * index + (isProved ? 2 : 1))
+            }
+        }
+        for (owner, left) in [("ann", 4), (nil, 2), ("bob", 0)] {
+            var request = FileRequest(Bench.url)
+            request.owner = owner
+            _ = try bench.cache.blocking.removeNamespace(of: request)
+            #expect(try bench.cache.blocking.statistics().partials == left)
+        }
+    }
+
     @Test func `removing a request leaves other owners' entries of its URL`() async throws {
         let bench = try bench()
         try await fill(bench)
