@@ -8,8 +8,8 @@ public struct FewAtATime: TestTrait, SuiteTrait, TestScoping {
     /// The time that a test may take in its turn, to be multiplied by ``limitFactor``.
     private let limit: Duration
 
-    /// The trait with a limit other than the default of one minute.
-    public init(limit: Duration = .seconds(60)) {
+    /// The trait with a limit other than the default of two minutes: about four times what the slowest take beside other load.
+    public init(limit: Duration = .seconds(120)) {
         self.limit = limit
     }
 
@@ -91,7 +91,7 @@ private enum TestTimes {
 }
 
 extension Trait where Self == FewAtATime {
-    /// At most four tests with this trait at a time, each for at most a minute.
+    /// At most four tests with this trait at a time, each for at most two minutes.
     public static var fewAtATime: FewAtATime { FewAtATime() }
 
     /// At most four tests with this trait at a time, each for at most so long.
