@@ -8,15 +8,13 @@ enum MaskedHead {
         return bytes.split(separator: 0x0A, omittingEmptySubsequences: true).compactMap { line in
             let text = String(decoding: line.last == 0x0D ? line.dropLast() : line[...], as: UTF8.self)
             if text.isEmpty { return nil }
-            if text.first == " " || text.first == "\t" { return masksContinuation ? " ***" : masked(text) }
+            if text.first == " " || text.first == "\t" { return masksContinuation ? " ***" : MaskedText.masked(text) }
             guard let colon = text.firstIndex(of: ":") else {
                 masksContinuation = false
-                return masked(text)
+                return MaskedText.masked(text)
             }
             masksContinuation = SecretNames.isField(text[..<colon])
-            return masksContinuation ? "\(text[..<colon]): ***" : masked(text)
+            return masksContinuation ? "\(text[..<colon]): ***" : MaskedText.masked(text)
         }
     }
-
-    private static func masked(_ text: String) -> String { MaskedText.masked(text) }
 }

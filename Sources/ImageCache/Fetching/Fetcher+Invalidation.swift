@@ -6,10 +6,10 @@ import Transfer
 
 /// Stored responses that a new response replaces or makes invalid.
 extension Fetcher {
-    /// A stored body takes the place of what the origin was asked about (RFC 9111 section 4.3.3), also when it is another
-    /// variant, and what was made of an original that is no more must not lie around.
+    /// Removes the stored responses that the origin was asked to validate and that a stored body replaces (RFC 9111 section 4.3.3), also if it is
+    /// another variant, and the images made from them.
     ///
-    /// - Returns: The file, in the generation that it then stands for.
+    /// - Returns: The file, in the generation that it belongs to afterwards.
     func replace(_ conditional: ConditionalRequest, by file: CachedFile, _ resolved: ResolvedRequest) -> CachedFile {
         guard file.isStored, !conditional.candidates.isEmpty else { return file }
         let replaced = (conditional.validation?.candidates ?? []).map { conditional.candidates[$0].entry }
@@ -21,17 +21,15 @@ extension Fetcher {
         return file
     }
 
-    /// An unsafe request that worked makes what is stored for its URL invalid (RFC 9111 section 4.4), and what was made of that:
-    /// the asker's own, and what is everybody's.
+    /// Invalidates the stored responses for the URLs of a successful unsafe request (RFC 9111 section 4.4), and the images made from them, in the
+    /// request's own namespace and in the shared one.
     ///
-    /// - Parameter generation: the one that the request began in.
+    /// - Parameter generation: The one in which the request began.
     /// - Returns: The generation that its own response belongs to.
-    @discardableResult
     func invalidate(after head: ResponseHead, _ resolved: ResolvedRequest, _ generation: Generation) -> Generation {
         invalidate(after: HTTPResponse(status: head.status, headerFields: head.fields), resolved, generation)
     }
 
-    @discardableResult
     func invalidate(after response: HTTPResponse, _ resolved: ResolvedRequest, _ generation: Generation) -> Generation {
         var generation = generation
         for url in rules.urlsInvalidated(by: response, to: resolved.cacheRequest) {

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HTTPCaching
 import HTTPTypes
+import TestSupport
 import Testing
 import Transfer
 
@@ -339,14 +340,14 @@ struct FetchMachineTests {
     func `a fetch ends once, asks the origin in its turn, and serves stale only what the rules allow`(
         _ seed: Int
     ) throws {
-        var random = SplitMix(state: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         for _ in 0..<100 {
             let kind = Self.kinds[Int.random(in: 0..<Self.kinds.count, using: &random)]
             try check(kind, using: &random)
         }
     }
 
-    private func check(_ kind: Kind, using random: inout SplitMix) throws {
+    private func check(_ kind: Kind, using random: inout SeededGenerator) throws {
         var machine = try kind.machine()
         var (ends, hadTurn, pinned) = (0, false, Int64?.none)
         for _ in 0..<400 {
@@ -390,18 +391,6 @@ struct FetchMachineTests {
                     response, after: .status(status), for: resolved.cacheRequest, now: time)
         }
         return response.fields[.cacheControl]?.contains("must-revalidate") != true
-    }
-
-    private struct SplitMix: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
     }
 }
 
@@ -456,10 +445,6 @@ extension ImageCacheError.Code {
     fileprivate var text: String {
         if let statusCode { return "status \(statusCode)" }
         if let storeReason { return "store \(storeReason)" }
-        let names: [ImageCacheError.Code: String] = [
-            .notCached: "notCached", .cancelled: "cancelled", .notStorable: "notStorable",
-            .unreachable: "unreachable", .addressRefused: "addressRefused", .wrongBytes: "wrongBytes",
-        ]
-        return names[self] ?? "\(self)"
+        return "\(self)"
     }
 }
