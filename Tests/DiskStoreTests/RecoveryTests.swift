@@ -178,9 +178,10 @@ private let block = Int(BlockMap.blockSize)
         for number in 0..<300 { _ = try store.read("k\(number)") }
         try store.put("new", [42])
         #expect(try store.read("new") == [42])
-        // The other store, which had the lost index open, continues with the new one.
-        #expect(try test.store.read("new") == [42])
+        // The other store, which had the lost index open, continues with the new one: at once for a change, while a look-up that follows
+        // another within 20 ms need not notice.
         try test.store.put("newer", [43])
+        #expect(try test.store.read("new") == [42])
         #expect(try store.read("newer") == [43])
     }
 
