@@ -1,3 +1,39 @@
+/// The order of a listing.
+public enum EntryOrder: Sendable, CaseIterable {
+    /// By last use, the least recently used first: the order of eviction.
+    case age
+    /// By the body's size on disk, the smallest first.
+    case size
+    case url
+    /// By creation, the oldest first.
+    case created
+}
+
+extension DiskStore {
+    /// Calls `body` with each entry, in order, until it returns false.
+    ///
+    /// The order is that at the time of the call. Rows are read in small steps, so that other callers and processes proceed meanwhile. An
+    /// entry that is removed before its turn is skipped.
+    package func list(
+        by order: EntryOrder = .age, descending: Bool = false, _ body: (StoredEntry) throws -> Bool
+    ) throws {
+        for id in try identifiers(by: order, descending: descending) {
+            guard let entry = try withIndex({ (index) throws(StoreError) in try index.catalogue().entry(id) }) else {
+                continue
+            }
+            if try !body(entry) { return }
+        }
+    }
+
+    /// Eight bytes an entry, so that no read transaction is open while the caller prints.
+    private func identifiers(by order: EntryOrder, descending: Bool) throws(StoreError) -> [Int64] {
+        try withIndex { (index) throws(StoreError) in
+            try index.flush()
+            return try index.catalogue().identifiers(by: order, descending: descending)
+        }
+    }
+}
+
 /// A page of a listing, the newest entries first.
 package struct EntryPage: Sendable {
     package var entries: [StoredEntry]

@@ -14,7 +14,7 @@ struct Totals: Equatable, Sendable {
     /// 1 if the folders may contain files that this index has never counted; they are removed before anything is
     /// written.
     var hasUncountedFiles: Int64 = 0
-    /// Allocated bytes of entries' bodies that runs hold: see `Index+Holds`. Included in `bodies`.
+    /// Allocated bytes of entries' bodies that runs hold: see `Holds.swift`. Included in `bodies`.
     var held: Int64 = 0
     /// The last configured capacity, or 0 for none.
     var capacity: Int64 = 0
@@ -40,5 +40,27 @@ struct Totals: Equatable, Sendable {
     mutating func takeSequence() -> Int64 {
         defer { nextSequence += 1 }
         return nextSequence
+    }
+}
+
+extension Totals {
+    init(_ row: Statement) {
+        entries = row.integer(0)
+        bodies = row.integer(1)
+        partials = row.integer(2)
+        doomed = row.integer(3)
+        folders = row.integer(4)
+        nextNumber = row.integer(5)
+        nextSequence = row.integer(6)
+        swept = row.integer(7)
+        hasUncountedFiles = row.integer(8)
+        held = row.integer(9)
+        capacity = row.integer(10)
+    }
+
+    func bind(to statement: Statement) {
+        statement.bind(1, entries).bind(2, bodies).bind(3, partials).bind(4, doomed).bind(5, folders)
+        statement.bind(6, nextNumber).bind(7, nextSequence).bind(8, swept).bind(9, hasUncountedFiles)
+        statement.bind(10, held).bind(11, capacity)
     }
 }

@@ -18,7 +18,7 @@ enum Schema {
     ///   for an entry whose key is pinned: an eviction reads only the other entries, in the order of use.
     /// * `totals` has one row. It changes in the same transaction as the rows that it sums up. `held` is the size of the entries in
     ///   `holds`, `capacity` the last configured one, or 0 for none.
-    /// * `holds` lists the bodies whose files must remain until a run ends: see `Index+Holds`.
+    /// * `holds` lists the bodies whose files must remain until a run ends: see `Holds.swift`.
     /// * Lists and pins: see `ListSchema` and `PinSchema`.
     /// * `settings` has values that the store keeps about itself: see `StoreSetting`.
     static let tables = """
