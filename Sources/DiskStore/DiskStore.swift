@@ -141,14 +141,14 @@ package final class DiskStore: Sendable {
     /// - Parameter withAccess: True to include the times of last use, which slow a look-up down.
     package func entries(for key: EntryKey, withAccess: Bool = false) throws(StoreError) -> [StoredEntry] {
         try withIndex { (index) throws(StoreError) in
-            try index.withoutTooOld(index.catalogue().entries(of: key, withAccess: withAccess))
+            try index.withoutTooOld(index.catalogue().entries.variants(of: key, withAccess: withAccess))
         }
     }
 
     /// The entries whose bodies have a SHA-256, as far as it is known (``NewEntry/sha256``): at most 16.
     package func entries(sha256: [UInt8]) throws(StoreError) -> [StoredEntry] {
         try withIndex { (index) throws(StoreError) in
-            try index.withoutTooOld(index.catalogue().entries(sha256: sha256, limit: 16))
+            try index.withoutTooOld(index.catalogue().entries.entries(sha256: sha256, limit: 16))
         }
     }
 
@@ -182,7 +182,7 @@ package final class DiskStore: Sendable {
     /// The entry with exactly that variant; nil if there is none.
     package func entry(for key: EntryKey, variant: String) throws(StoreError) -> StoredEntry? {
         try withIndex { (index) throws(StoreError) in
-            try index.catalogue().entry(of: key, variant: variant).map { index.withoutTooOld([$0]) }?.first
+            try index.catalogue().entries.entry(of: key, variant: variant).map { index.withoutTooOld([$0]) }?.first
         }
     }
 
@@ -234,8 +234,8 @@ package final class DiskStore: Sendable {
     package func remove(_ key: EntryKey) throws(StoreError) -> Int {
         try withIndex { (index) throws(StoreError) in
             index.recoverPartialsOnce()
-            let count = try index.remove(index.catalogue().entries(of: key).map(\.id))
-            for row in try index.catalogue().partials(of: key) { _ = try index.dropIfIdle(row) }
+            let count = try index.remove(index.catalogue().entries.variants(of: key).map(\.id))
+            for row in try index.catalogue().partials.partials(of: key) { _ = try index.dropIfIdle(row) }
             return count
         }
     }

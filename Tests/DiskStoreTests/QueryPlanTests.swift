@@ -109,7 +109,7 @@ import Testing
         try test.store.index.withLock { index in
             let catalogue = try index.catalogue()
             try runAll(catalogue)
-            let statements = catalogue.connection.others.keys + Query.allCases.map(\.text)
+            let statements = catalogue.connection.statements.keys.map(\.text)
             return try statements.filter { statement in
                 !["PRAGMA", "BEGIN", "COMMIT", "ROLLBACK"].contains(where: statement.hasPrefix)
             }.map { ($0, try plan(of: $0, catalogue)) }
@@ -148,22 +148,82 @@ import Testing
         return steps
     }
 
-    /// Runs every statement that is written next to its row type.
+    /// Runs every statement of every table.
     private func runAll(_ catalogue: Catalogue) throws {
+        try runStatementsOnBodies(catalogue)
+        try runStatementsOnListsAndPins(catalogue)
+    }
+
+    private func runStatementsOnBodies(_ catalogue: Catalogue) throws {
+        let (entries, key) = (catalogue.entries, EntryKey("k1"))
+        // Entries
+        for withAccess in [false, true] { _ = try entries.variants(of: key, withAccess: withAccess) }
+        _ = try entries.variants(of: key, limit: 3)
+        _ = try entries.entry(of: key, variant: "")
+        _ = try entries.entry(of: key, afterVariant: "")
+        _ = try entries.entry(1)
+        _ = try entries.entries(sha256: [1], limit: 16)
+        _ = try entries.contains(1)
+        _ = try entries.urls(before: 100, limit: 10)
+        _ = try entries.variantCount(of: key)
+        _ = try entries.oldestVariants(of: key, count: 1)
+        let body = FinishedBody(size: 1, allocated: 4096, checksum: .none, boot: 0)
+        let new = NewEntry(key: EntryKey("new"), url: "u", metadata: [])
+        try entries.insert(new, body, id: 5000, created: 1, sequence: 5000, expires: nil)
+        #expect(try entries.save(metadata: [1], of: 5000))
+        try entries.save(variant: "v", of: 5000)
+        try entries.save(1, of: 5000)
+        try entries.replace(1, by: 2, of: 5000)
+        try entries.noteUse(of: 5000, sequence: 5001, date: 1)
+        try entries.save(isPinned: true, of: 5000)
+        _ = try entries.longestUnused(limit: 10)
+        _ = try entries.expired(at: 10, limit: 10)
+        _ = try entries.entries(ofOtherVersionsThan: "2", limit: 10)
+        _ = try entries.entries(ofOtherFormatsThan: ValueFormat(type: "t", version: "2"), limit: 10)
+        _ = try entries.dates(after: 0, limit: 10)
+        #expect(try entries.delete(5000) != nil)
+        // Deleted bodies, holds
+        try catalogue.deletedBodies.insert(5000, allocated: 4096)
+        _ = try catalogue.deletedBodies.contains(5000)
+        _ = try catalogue.deletedBodies.numbers(after: 0, limit: 10)
+        _ = try catalogue.deletedBodies.delete(5000)
+        try catalogue.holds.insert(1, run: 7, allocated: 4096)
+        _ = try catalogue.holds.holders(of: 1)
+        _ = try catalogue.holds.run(after: 0)
+        _ = try catalogue.holds.delete(ofRun: 7, limit: 10)
+        // Partials
+        try catalogue.partials.insert(PartialRow(id: 5000, claim: 1, key: key, reserved: 1, updated: 1))
+        _ = try catalogue.partials.partial(5000)
+        _ = try catalogue.partials.partials(of: key)
+        _ = try catalogue.partials.all()
+        try catalogue.partials.save(claim: 2, ofPartial: 5000, updated: 2)
+        _ = try catalogue.partials.save(reserved: 2, ofPartial: 5000, updated: 3)
+        try catalogue.partials.disown(5000)
+        _ = try catalogue.partials.delete(5000)
+        // Totals, folders, settings
+        try catalogue.save(try catalogue.totals())
+        _ = try catalogue.size(ofFolder: 1)
+        try catalogue.save(size: 4096, ofFolder: 1)
+        try catalogue.save(1, named: "a")
+        _ = try catalogue.number(named: "a")
+        try catalogue.save(nil, named: "a")
+    }
+
+    private func runStatementsOnListsAndPins(_ catalogue: Catalogue) throws {
         let (list, key) = (Int64(1), EntryKey("k1"))
         let name = ListName(owner: "o", group: "g", name: "n")
         let item = ListedItem(id: "new", isNumeric: false)
         // Lists
-        _ = try catalogue.list(name)
-        _ = try catalogue.list(list)
-        try catalogue.insertList(name, id: 5000)
-        _ = try catalogue.lists()
-        _ = try catalogue.lists(owner: "o", group: nil)
-        try catalogue.saveChecked(1, ofList: list)
-        _ = try catalogue.listBytes()
-        _ = try catalogue.newestModified(ofList: list)
-        try catalogue.saveChange(1, ofList: list)
-        _ = try catalogue.records(ofList: list, afterChange: 0, limit: 10)
+        _ = try catalogue.lists.list(name)
+        _ = try catalogue.lists.list(list)
+        try catalogue.lists.insert(name, id: 5000)
+        _ = try catalogue.lists.all()
+        _ = try catalogue.lists.lists(owner: "o", group: nil)
+        try catalogue.lists.saveChecked(1, ofList: list)
+        _ = try catalogue.lists.bytes()
+        _ = try catalogue.listItems.newestModified(ofList: list)
+        try catalogue.lists.saveChange(1, ofList: list)
+        _ = try catalogue.listRecords.records(ofList: list, afterChange: 0, limit: 10)
         for order in [ListOrder.array, .newest, .id, .key] {
             for isDescending in [false, true] {
                 // With each combination of a place to go on at and bounds.
@@ -173,65 +233,65 @@ import Testing
                     if combination & 1 != 0 { request.after = Self.place(in: order) }
                     if combination & 2 != 0 { request.lower = Self.place(in: order) }
                     if combination & 4 != 0 { request.upper = Self.place(in: order) }
-                    _ = try catalogue.page(ofList: list, request)
+                    _ = try catalogue.listRecords.page(ofList: list, request)
                 }
             }
         }
-        _ = try catalogue.record("i1", ofList: list)
+        _ = try catalogue.listRecords.record("i1", ofList: list)
         // Pending
-        _ = try catalogue.pendingCount(ofList: list)
-        let pending = try catalogue.pending(ofList: list, after: .first(ofAttempt: 0), limit: 10)
-        _ = try catalogue.listedItem("i1", ofList: list)
+        _ = try catalogue.pendingItems.count(ofList: list)
+        let pending = try catalogue.pendingItems.items(ofList: list, after: .first(ofAttempt: 0), limit: 10)
+        _ = try catalogue.listItems.item("i1", ofList: list)
         let record = NewListRecord(asked: try #require(pending.first), sortKey: .number(1), body: [1])
-        try catalogue.insertRecord(record, list: list, change: 1)
-        try catalogue.notePendingAttempt("i3", ofList: list)
-        _ = try catalogue.forgetAttempts(ofList: list, limit: 10)
-        try catalogue.insertPending(item, list: list, position: 1, since: 1)
-        #expect(try catalogue.settlePending("i3", ofList: list, askedBy: 1))
-        try catalogue.insertPending(ListedItem(id: "i4", isNumeric: false), list: list, position: 1, since: 9)
-        #expect(try catalogue.settlePending("i4", ofList: list, askedBy: 1))
+        try catalogue.listRecords.insert(record, list: list, change: 1)
+        try catalogue.pendingItems.noteAttempt("i3", ofList: list)
+        _ = try catalogue.pendingItems.forgetAttempts(ofList: list, limit: 10)
+        try catalogue.pendingItems.insert(item, list: list, position: 1, since: 1)
+        #expect(try catalogue.pendingItems.settle("i3", ofList: list, askedBy: 1))
+        try catalogue.pendingItems.insert(ListedItem(id: "i4", isNumeric: false), list: list, position: 1, since: 9)
+        #expect(try catalogue.pendingItems.settle("i4", ofList: list, askedBy: 1))
         // Staging
-        _ = try catalogue.staging(ofList: list)
-        try catalogue.saveStaging(1, ofList: list)
-        _ = try catalogue.itemRows("i1", ofList: list)
-        _ = try catalogue.firstPosition(ofList: list)
-        try catalogue.insert(item, list: list, position: 1, since: 2)
-        try catalogue.end(1, at: 1)
-        _ = try catalogue.itemRows(ofList: list, after: 0, 0, limit: 10)
-        _ = try catalogue.removed(fromList: list, at: 1, after: 0, limit: 10)
-        _ = try catalogue.ended(inList: list, upTo: 1, limit: 10)
-        _ = try catalogue.isListed("i1", inList: list)
-        try catalogue.deleteItem(1)
-        _ = try catalogue.deleteStagedItems(ofList: list, since: 1, limit: 10)
-        _ = try catalogue.reopenItems(ofList: list, until: 1, limit: 10)
-        while try catalogue.undoPending(ofList: list, since: 1, limit: 10) {}
-        try catalogue.takeOver(list: list, revision: 2, items: 1, validator: "", checked: 1)
+        _ = try catalogue.lists.staging(ofList: list)
+        try catalogue.lists.saveStaging(1, ofList: list)
+        _ = try catalogue.listItems.rows("i1", ofList: list)
+        _ = try catalogue.listItems.firstPosition(ofList: list)
+        try catalogue.listItems.insert(item, list: list, position: 1, since: 2)
+        try catalogue.listItems.end(1, at: 1)
+        _ = try catalogue.listItems.rows(ofList: list, after: 0, 0, limit: 10)
+        _ = try catalogue.listItems.removed(fromList: list, at: 1, after: 0, limit: 10)
+        _ = try catalogue.listItems.ended(inList: list, upTo: 1, limit: 10)
+        _ = try catalogue.listItems.contains("i1", inList: list)
+        try catalogue.listItems.delete(1)
+        _ = try catalogue.listItems.deleteStaged(ofList: list, since: 1, limit: 10)
+        _ = try catalogue.listItems.reopen(ofList: list, until: 1, limit: 10)
+        while try catalogue.pendingItems.undo(ofList: list, since: 1, limit: 10) {}
+        try catalogue.lists.takeOver(list: list, revision: 2, items: 1, validator: "", checked: 1)
         // Pins
         let pin = NewPin(key: key, url: "u", request: [])
-        _ = try catalogue.pinSet(owner: "o", name: "n")
-        _ = try catalogue.pinSet(ofList: list)
-        _ = try catalogue.pinSets()
-        _ = try catalogue.pinSets(owner: "o")
-        try catalogue.insertPinSet(NewPinSet(owner: "o", name: "n"), list: 0)
-        _ = try catalogue.count(try #require(try catalogue.pinSet(1)))
-        try catalogue.notePinSetComplete(1)
-        try catalogue.insertPin(pin, set: 1, record: "")
-        _ = try catalogue.pins(ofSet: 1, after: 0, limit: 10)
-        _ = try catalogue.failedPins(ofSet: 1)
-        try catalogue.save(checked: nil, error: "", ofPin: 1)
-        try catalogue.deletePin(1)
-        _ = try catalogue.isPinned(key)
-        _ = try catalogue.pinnedMaxStale(key)
-        _ = try catalogue.pinnedBytes()
-        try catalogue.save(isPinned: true, of: 1)
-        _ = try catalogue.deleteHold(1, run: 0)
-        _ = try catalogue.deletePins(ofSet: 1, record: "i3")
-        _ = try catalogue.deletePins(ofSet: 1)
-        try catalogue.deletePinSet(1)
+        _ = try catalogue.pins.set(owner: "o", name: "n")
+        _ = try catalogue.pins.set(ofList: list)
+        _ = try catalogue.pins.sets()
+        _ = try catalogue.pins.sets(owner: "o")
+        try catalogue.pins.insert(NewPinSet(owner: "o", name: "n"), list: 0)
+        _ = try catalogue.pins.count(try #require(try catalogue.pins.set(1)))
+        try catalogue.pins.noteComplete(1)
+        try catalogue.pins.insert(pin, set: 1, record: "")
+        _ = try catalogue.pins.members(ofSet: 1, after: 0, limit: 10)
+        _ = try catalogue.pins.failedMembers(ofSet: 1)
+        try catalogue.pins.save(checked: nil, error: "", ofPin: 1)
+        try catalogue.pins.deleteMember(1)
+        _ = try catalogue.pins.contains(key)
+        _ = try catalogue.pins.maxStale(of: key)
+        _ = try catalogue.holds.pinnedBytes()
+        try catalogue.entries.save(isPinned: true, of: 1)
+        _ = try catalogue.holds.delete(1, run: 0)
+        _ = try catalogue.pins.deleteMembers(ofSet: 1, record: "i3")
+        _ = try catalogue.pins.deleteMembers(ofSet: 1)
+        try catalogue.pins.deleteSet(1)
         // Garbage
-        try catalogue.discardList(list)
-        _ = try catalogue.garbageList()
-        while try catalogue.deleteGarbage(ofList: list, limit: 10_000) {}
+        try catalogue.lists.discard(list)
+        _ = try catalogue.lists.garbage()
+        while try catalogue.lists.deleteGarbage(ofList: list, limit: 10_000) {}
     }
 
     private static func place(in order: ListOrder) -> ListPlace {

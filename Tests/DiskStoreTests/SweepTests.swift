@@ -78,7 +78,7 @@ private let block = Int(BlockMap.blockSize)
             try writer.write(pattern(600_000))
             try writer.keep()
         }
-        let rows = try test.store.withIndex { (index) throws(StoreError) in try index.catalogue().partials() }
+        let rows = try test.store.withIndex { (index) throws(StoreError) in try index.catalogue().partials.all() }
         let paths = test.store.paths
         for row in rows {
             if row.key.value == "killed" {

@@ -117,12 +117,12 @@ extension Index {
     ///
     /// Left to the next use while another process changes the index.
     func replace(_ old: Int64, by mark: Int64, of id: Int64) throws(StoreError) {
-        _ = try changeUnlessBusy { (_) throws(StoreError) in try catalogue().replace(old, by: mark, of: id) }
+        _ = try changeUnlessBusy { (_) throws(StoreError) in try catalogue().entries.replace(old, by: mark, of: id) }
     }
 
     /// Sets an entry's ``CheckMark``.
     func save(_ mark: Int64, of id: Int64) throws(StoreError) {
-        try change { (_) throws(StoreError) in try catalogue().save(mark, of: id) }
+        try change { (_) throws(StoreError) in try catalogue().entries.save(mark, of: id) }
     }
 }
 

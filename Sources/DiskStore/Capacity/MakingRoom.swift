@@ -11,7 +11,7 @@ extension Index {
         if counted == nil { counted = try catalogue.totals() }
         try diskUsage.look(atPagesBeforeWriting: bytes) { () throws(StoreError) in
             try DiskUsage.Pages(
-                all: catalogue.pageCount(), free: catalogue.freePageCount(), lists: catalogue.listBytes())
+                all: catalogue.pageCount(), free: catalogue.freePageCount(), lists: catalogue.lists.bytes())
         }
         let pages = diskUsage.pages
         let usage = StoreUsage(
@@ -72,7 +72,7 @@ extension Index {
             case .dropOldPartials: room.performed(freed: try dropPartials(olderThan: configuration.partialLifetime))
             case .evictExpired(let missing):
                 let evicted = try evict(missing) { (catalogue) throws(StoreError) in
-                    try catalogue.expired(at: now, limit: budget.evictionBatch)
+                    try catalogue.entries.expired(at: now, limit: budget.evictionBatch)
                 }
                 room.performed(freed: evicted.freed, isOver: evicted.count == 0)
             case .evict(let missing):
@@ -132,7 +132,7 @@ extension Index {
     /// - Returns: The number of entries, and the bytes freed.
     func evictOldest(_ bytes: Int64) throws(StoreError) -> (count: Int, freed: Int64) {
         try evict(bytes) { (catalogue) throws(StoreError) in
-            try catalogue.longestUnused(limit: budget.evictionBatch)
+            try catalogue.entries.longestUnused(limit: budget.evictionBatch)
         }
     }
 
@@ -166,7 +166,7 @@ extension Index {
         return try change { (totals) throws(StoreError) in
             var freed: Int64 = 0
             let catalogue = try catalogue()
-            for id in gone { freed += try catalogue.deleteDoomed(id) }
+            for id in gone { freed += try catalogue.deletedBodies.delete(id) }
             totals.doomed -= freed
             return freed
         }
@@ -177,7 +177,7 @@ extension Index {
         var freed: Int64 = 0
         var last = Int64.min
         while true {
-            let batch = try catalogue().doomed(after: last, limit: budget.evictionBatch)
+            let batch = try catalogue().deletedBodies.numbers(after: last, limit: budget.evictionBatch)
             guard let end = batch.last else { return freed }
             freed += try deleteDoomed(batch)
             last = end

@@ -74,7 +74,7 @@ extension DiskStore {
             }
             result = try removeInSteps(ids)
         }
-        let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials() }
+        let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials.all() }
         for row in rows {
             result.bytes += try withIndex { (index) throws(StoreError) in
                 let freed = try index.dropIfIdle(row)
@@ -120,7 +120,7 @@ extension Index {
         ids: [Int64], sum: PruneResult
     ) {
         var selection = PruneSelection(excess: excess, before: before)
-        try catalogue().forEachByUse(sparingPins: sparingPins) { selection.consider($0) }
+        try catalogue().entries.forEachByUse(sparingPins: sparingPins) { selection.consider($0) }
         return (selection.ids, PruneResult(entries: selection.ids.count, bytes: selection.bytes))
     }
 

@@ -34,7 +34,7 @@ extension Index {
         if let partial = body.partial {
             id = partial.id
             totals.noteTaken(id)
-            totals.partials -= try catalogue().deletePartial(id)
+            totals.partials -= try catalogue().partials.delete(id)
             try install(placing, id)
         } else {
             id = try installNew(placing, &totals)
@@ -106,7 +106,7 @@ extension Index {
         let now = now
         let sequence = totals.takeSequence()
         let expires = limits.expiry(stored: now, expires: new.expires.map(\.milliseconds))
-        try catalogue().insert(new, body, id: id, created: now, sequence: sequence, expires: expires)
+        try catalogue().entries.insert(new, body, id: id, created: now, sequence: sequence, expires: expires)
         return StoredEntry(
             id: id, key: new.key, variant: new.variant, url: new.url, size: body.size, allocated: body.allocated,
             metadata: new.metadata, created: Date(milliseconds: now), lastAccess: Date(milliseconds: now),
@@ -117,12 +117,12 @@ extension Index {
     /// Dooms the entry that a new one replaces, and the least recently used of the other variants beyond the limit.
     private func doomVariants(of new: NewEntry, _ totals: inout Totals) throws(StoreError) -> [Int64] {
         let catalogue = try catalogue()
-        var old = try catalogue.entry(of: new.key, variant: new.variant).map { [$0.id] } ?? []
+        var old = try catalogue.entries.entry(of: new.key, variant: new.variant).map { [$0.id] } ?? []
         for id in old { _ = try doom(id, &totals) }
         guard new.variantLimit < .max, !new.variant.isEmpty else { return old }
-        let excess = try catalogue.variantCount(of: new.key) + 1 - Int64(max(1, new.variantLimit))
+        let excess = try catalogue.entries.variantCount(of: new.key) + 1 - Int64(max(1, new.variantLimit))
         guard excess > 0 else { return old }
-        let oldest = try catalogue.oldestVariants(of: new.key, count: excess)
+        let oldest = try catalogue.entries.oldestVariants(of: new.key, count: excess)
         for id in oldest { _ = try doom(id, &totals) }
         old += oldest
         return old

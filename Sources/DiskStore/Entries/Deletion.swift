@@ -22,7 +22,7 @@ extension Index {
         if locked.isEmpty { return gone }
         // Read once all locks are held, as for a single one.
         let free = try reading { () throws(StoreError) in
-            if try catalogue().run(after: -1) == nil { return locked }
+            if try catalogue().holds.run(after: -1) == nil { return locked }
             var free: [(id: Int64, file: File)] = []
             for body in locked where try !isHeld(body.id) { free.append(body) }
             return free

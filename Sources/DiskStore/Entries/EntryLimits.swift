@@ -45,10 +45,10 @@ extension Index {
         let excess = min(limits.excess(of: totals.entries), budget.evictionBatch)
         guard excess > 0 else { return [] }
         let catalogue = try catalogue()
-        var victims = try catalogue.expired(at: now, limit: excess)
+        var victims = try catalogue.entries.expired(at: now, limit: excess)
         if victims.count < excess {
             let chosen = Set(victims.map(\.id))
-            victims += try catalogue.longestUnused(limit: excess).filter { !chosen.contains($0.id) }
+            victims += try catalogue.entries.longestUnused(limit: excess).filter { !chosen.contains($0.id) }
         }
         let going = victims.prefix(Int(excess))
         for victim in going {
@@ -63,7 +63,7 @@ extension Index {
     /// - Returns: where to go on; nil at the end.
     func removeTooOld(after last: Int64) throws(StoreError) -> Int64? {
         guard limits.maxAge != nil else { return nil }
-        let step = try catalogue().dates(after: last, limit: 1024)
+        let step = try catalogue().entries.dates(after: last, limit: 1024)
         let (ids, goesOn) = limits.tooOld(step, now: now)
         if !ids.isEmpty { _ = try removeCounted(ids) }
         return goesOn ? step.last?.id : nil

@@ -18,7 +18,8 @@ extension DiskStore {
         by order: EntryOrder = .age, descending: Bool = false, _ body: (StoredEntry) throws -> Bool
     ) throws {
         for id in try identifiers(by: order, descending: descending) {
-            guard let entry = try withIndex({ (index) throws(StoreError) in try index.catalogue().entry(id) }) else {
+            guard let entry = try withIndex({ (index) throws(StoreError) in try index.catalogue().entries.entry(id) })
+            else {
                 continue
             }
             if try !body(entry) { return }
@@ -29,7 +30,7 @@ extension DiskStore {
     private func identifiers(by order: EntryOrder, descending: Bool) throws(StoreError) -> [Int64] {
         try withIndex { (index) throws(StoreError) in
             try index.flush()
-            return try index.catalogue().identifiers(by: order, descending: descending)
+            return try index.catalogue().entries.identifiers(by: order, descending: descending)
         }
     }
 }
@@ -115,7 +116,7 @@ extension DiskStore {
 
     /// The entry with a number; nil if it no longer exists. Does not count as an access.
     package func entry(_ id: Int64) throws(StoreError) -> StoredEntry? {
-        try withIndex { (index) throws(StoreError) in try index.catalogue().entry(id) }
+        try withIndex { (index) throws(StoreError) in try index.catalogue().entries.entry(id) }
     }
 
     private static let scanStep = 500
@@ -136,14 +137,14 @@ private struct BrowsingReader {
     let catalogue: Catalogue?
 
     func urls(before id: Int64, limit: Int) throws(StoreError) -> [(id: Int64, url: String)] {
-        if let catalogue { return try catalogue.urls(before: id, limit: limit) }
+        if let catalogue { return try catalogue.entries.urls(before: id, limit: limit) }
         return try store.withIndex { (index) throws(StoreError) in
-            try index.catalogue().urls(before: id, limit: limit)
+            try index.catalogue().entries.urls(before: id, limit: limit)
         }
     }
 
     func entry(_ id: Int64) throws(StoreError) -> StoredEntry? {
         guard let catalogue else { return try store.entry(id) }
-        return try catalogue.entry(id)
+        return try catalogue.entries.entry(id)
     }
 }

@@ -1,16 +1,19 @@
 import FoundationEssentials
 
-extension Catalogue {
+/// The entries, and the order in which they were used.
+struct EntryTable: StatementRunner {
+    let connection: Connection
+
     // MARK: Finding
 
-    func entries(of key: EntryKey, withAccess: Bool = false) throws(StoreError) -> [StoredEntry] {
-        try all(withAccess ? .entriesByKeyWithAccess : .entriesByKey, { $0.bind(key) }) {
+    func variants(of key: EntryKey, withAccess: Bool = false) throws(StoreError) -> [StoredEntry] {
+        try rows(withAccess ? .entriesByKeyWithAccess : .entriesByKey, { $0.bind(key) }) {
             StoredEntry($0, key: key, withAccess: withAccess)
         }
     }
 
-    func entries(of key: EntryKey, limit: Int64) throws(StoreError) -> [StoredEntry] {
-        try all(.someByKey, { $0.bind(key).bind(3, limit) }) { StoredEntry($0, key: key, withAccess: false) }
+    func variants(of key: EntryKey, limit: Int64) throws(StoreError) -> [StoredEntry] {
+        try rows(.someByKey, { $0.bind(key).bind(3, limit) }) { StoredEntry($0, key: key, withAccess: false) }
     }
 
     /// The entry of a key with a variant.
@@ -29,16 +32,16 @@ extension Catalogue {
 
     /// Entries whose bodies have a digest.
     func entries(sha256: [UInt8], limit: Int64) throws(StoreError) -> [StoredEntry] {
-        try all(.bySHA256, { $0.bind(1, sha256).bind(2, limit) }) { StoredEntry($0, withAccess: false) }
+        try rows(.bySHA256, { $0.bind(1, sha256).bind(2, limit) }) { StoredEntry($0, withAccess: false) }
     }
 
-    func hasEntry(_ id: Int64) throws(StoreError) -> Bool {
+    func contains(_ id: Int64) throws(StoreError) -> Bool {
         try first(.entryExists, { $0.bind(1, id) }, row: { _ in true }) ?? false
     }
 
     /// Numbers and URLs of the newest entries before a number.
     func urls(before id: Int64, limit: Int) throws(StoreError) -> [(id: Int64, url: String)] {
-        try all(.urlsBefore, { $0.bind(1, id).bind(2, Int64(limit)) }) { ($0.integer(0), $0.text(1)) }
+        try rows(.urlsBefore, { $0.bind(1, id).bind(2, Int64(limit)) }) { ($0.integer(0), $0.text(1)) }
     }
 
     func variantCount(of key: EntryKey) throws(StoreError) -> Int64 {
@@ -47,7 +50,7 @@ extension Catalogue {
 
     /// The least recently used variants of a key.
     func oldestVariants(of key: EntryKey, count: Int64) throws(StoreError) -> [Int64] {
-        try all(.oldestVariants, { $0.bind(key).bind(3, count) }) { $0.integer(0) }
+        try rows(.oldestVariants, { $0.bind(key).bind(3, count) }) { $0.integer(0) }
     }
 
     /// The numbers of all entries in the given order.
@@ -90,7 +93,7 @@ extension Catalogue {
     /// Deletes an entry's rows.
     ///
     /// - Returns: The bytes of its body, or nil if there was no entry.
-    func deleteEntry(_ id: Int64) throws(StoreError) -> Int64? {
+    func delete(_ id: Int64) throws(StoreError) -> Int64? {
         guard let allocated = try delete(.deleteEntry, id, size: .entrySize) else { return nil }
         try run(.deleteAccess) { $0.bind(1, id) }
         return allocated
@@ -116,13 +119,19 @@ extension Catalogue {
 
     // MARK: Use
 
+    /// Sets whether an entry is pinned. A pinned entry does not count as expired, and keeps its place in the order of use.
+    func save(isPinned: Bool, of id: Int64) throws(StoreError) {
+        try run("UPDATE access SET pinned = ?2 WHERE entry = ?1") { $0.bind(1, id).bind(2, isPinned ? 1 : 0) }
+        if isPinned { try run("UPDATE entries SET expires = NULL WHERE id = ?1") { $0.bind(1, id) } }
+    }
+
     func noteUse(of id: Int64, sequence: Int64, date: Int64) throws(StoreError) {
         try run(.touch) { $0.bind(1, id).bind(2, sequence).bind(3, date) }
     }
 
     /// The least recently used entries that no run holds.
     func longestUnused(limit: Int64) throws(StoreError) -> [EvictionCandidate] {
-        try all(.longestUnused, { $0.bind(1, limit) }, row: EvictionCandidate.init)
+        try rows(.longestUnused, { $0.bind(1, limit) }, row: EvictionCandidate.init)
     }
 
     /// Calls `body` with each entry, the least recently used first, until it returns false.
@@ -136,6 +145,28 @@ extension Catalogue {
         while try select.step() {
             if !body(EvictionCandidate(select)) { return }
         }
+    }
+
+    // MARK: Useless entries
+
+    /// The entries that are no longer useful and not held by a run, longest expired first.
+    func expired(at now: Int64, limit: Int64) throws(StoreError) -> [EvictionCandidate] {
+        try rows(.expired, { $0.bind(1, now).bind(2, limit) }, row: EvictionCandidate.init)
+    }
+
+    /// Entries for other versions of the application than this one.
+    func entries(ofOtherVersionsThan version: String, limit: Int64) throws(StoreError) -> [Int64] {
+        try rows(.ofOtherVersions, { $0.bind(1, version).bind(2, limit) }) { $0.integer(0) }
+    }
+
+    /// Values of the format's type in other versions of it.
+    func entries(ofOtherFormatsThan format: ValueFormat, limit: Int64) throws(StoreError) -> [Int64] {
+        try rows(.ofOtherFormats, { $0.bind(1, format.type).bind(2, format.version).bind(3, limit) }) { $0.integer(0) }
+    }
+
+    /// Numbers and dates of entries, ordered by number, which is nearly the order of the dates.
+    func dates(after id: Int64, limit: Int64) throws(StoreError) -> [(id: Int64, created: Int64)] {
+        try rows(.createdBefore, { $0.bind(1, id).bind(2, limit) }) { ($0.integer(0), $0.integer(1)) }
     }
 }
 
@@ -169,38 +200,57 @@ extension StoredEntry {
     }
 }
 
-/// Entries that are no longer useful.
-extension Catalogue {
-    static let expired = """
+extension Query {
+    private static let columns =
+        "e.id, e.key, e.variant, e.url, e.size, e.allocated, e.metadata, e.created, e.checksum, e.boot"
+    private static let selectEntry =
+        "SELECT \(columns), a.date, a.sequence FROM entries e JOIN access a ON a.entry = e.id"
+    private static let selectVariants = "SELECT \(columns) FROM entries e WHERE e.key_hash = ?1 AND e.key = ?2"
+    /// Without the access date: in a large index its row is one more page to read, and a hit does not need it.
+    fileprivate static let entriesByKey: Query = "\(selectVariants)"
+    fileprivate static let entriesByKeyWithAccess: Query = "\(selectEntry) WHERE e.key_hash = ?1 AND e.key = ?2"
+    fileprivate static let entryByID: Query = "\(selectEntry) WHERE e.id = ?1"
+    fileprivate static let entryExists: Query = "SELECT 1 FROM entries WHERE id = ?1"
+    fileprivate static let urlsBefore: Query = "SELECT id, url FROM entries WHERE id < ?1 ORDER BY id DESC LIMIT ?2"
+    fileprivate static let someByKey: Query = "\(selectVariants) LIMIT ?3"
+    fileprivate static let entryByVariant: Query = "\(selectVariants) AND e.variant = ?3"
+    fileprivate static let entryAfterVariant: Query = "\(selectVariants) AND e.variant > ?3 ORDER BY e.variant LIMIT 1"
+    fileprivate static let variantCount: Query = "SELECT count(*) FROM entries WHERE key_hash = ?1"
+    fileprivate static let oldestVariants: Query = """
+        SELECT e.id FROM entries e JOIN access a ON a.entry = e.id WHERE e.key_hash = ?1 AND e.key = ?2
+        ORDER BY a.sequence LIMIT ?3
+        """
+    fileprivate static let updateVariant: Query = "UPDATE entries SET variant = ?2 WHERE id = ?1"
+    fileprivate static let insertEntry: Query = """
+        INSERT INTO entries (id, key_hash, key, variant, url, size, allocated, checksum, boot, created, metadata,
+        expires, version, value_type, value_version, sha256)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+        """
+    fileprivate static let entrySize: Query = "SELECT allocated FROM entries WHERE id = ?1"
+    fileprivate static let deleteEntry: Query = "DELETE FROM entries WHERE id = ?1"
+    fileprivate static let updateMetadata: Query = "UPDATE entries SET metadata = ?2 WHERE id = ?1"
+    fileprivate static let updateMark: Query = "UPDATE entries SET boot = ?2 WHERE id = ?1"
+    fileprivate static let replaceMark: Query = "UPDATE entries SET boot = ?2 WHERE id = ?1 AND boot = ?3"
+    fileprivate static let insertAccess: Query =
+        "INSERT OR REPLACE INTO access (entry, sequence, date) VALUES (?1, ?2, ?3)"
+    fileprivate static let deleteAccess: Query = "DELETE FROM access WHERE entry = ?1"
+    fileprivate static let touch: Query = "UPDATE access SET sequence = ?2, date = ?3 WHERE entry = ?1"
+    static let longestUnused: Query = """
+        SELECT e.id, e.allocated, a.date FROM access a JOIN entries e ON e.id = a.entry
+        WHERE a.pinned = 0 AND NOT EXISTS (SELECT 1 FROM holds h WHERE h.entry = e.id)
+        ORDER BY a.sequence LIMIT ?1
+        """
+    fileprivate static let expired: Query = """
         SELECT e.id, e.allocated, a.date FROM entries e JOIN access a ON a.entry = e.id
         WHERE e.expires IS NOT NULL AND e.expires <= ?1
         AND NOT EXISTS (SELECT 1 FROM holds h WHERE h.entry = e.id) ORDER BY e.expires LIMIT ?2
         """
-    static let ofOtherVersions = """
+    fileprivate static let ofOtherVersions: Query = """
         SELECT id FROM entries WHERE version IS NOT NULL AND (version < ?1 OR version > ?1) LIMIT ?2
         """
-    static let ofOtherFormats = """
+    fileprivate static let ofOtherFormats: Query = """
         SELECT id FROM entries WHERE value_type = ?1 AND (value_version < ?2 OR value_version > ?2) LIMIT ?3
         """
-    static let createdBefore = "SELECT id, created FROM entries WHERE id > ?1 ORDER BY id LIMIT ?2"
-
-    /// The entries that are no longer useful and not held by a run, longest expired first.
-    func expired(at now: Int64, limit: Int64) throws(StoreError) -> [EvictionCandidate] {
-        try all(.expired, { $0.bind(1, now).bind(2, limit) }, row: EvictionCandidate.init)
-    }
-
-    /// Entries for other versions of the application than this one.
-    func entries(ofOtherVersionsThan version: String, limit: Int64) throws(StoreError) -> [Int64] {
-        try all(.ofOtherVersions, { $0.bind(1, version).bind(2, limit) }) { $0.integer(0) }
-    }
-
-    /// Values of the format's type in other versions of it.
-    func entries(ofOtherFormatsThan format: ValueFormat, limit: Int64) throws(StoreError) -> [Int64] {
-        try all(.ofOtherFormats, { $0.bind(1, format.type).bind(2, format.version).bind(3, limit) }) { $0.integer(0) }
-    }
-
-    /// Numbers and dates of entries, ordered by number, which is nearly the order of the dates.
-    func dates(after id: Int64, limit: Int64) throws(StoreError) -> [(id: Int64, created: Int64)] {
-        try all(.createdBefore, { $0.bind(1, id).bind(2, limit) }) { ($0.integer(0), $0.integer(1)) }
-    }
+    fileprivate static let createdBefore: Query = "SELECT id, created FROM entries WHERE id > ?1 ORDER BY id LIMIT ?2"
+    fileprivate static let bySHA256: Query = "SELECT \(columns) FROM entries e WHERE e.sha256 = ?1 LIMIT ?2"
 }

@@ -11,12 +11,12 @@ extension Index {
         for key: EntryKey, variant: (_ group: Substring) -> String
     ) throws(StoreError) -> [StoredEntry] {
         let catalogue = try catalogue()
-        let some = try catalogue.entries(of: key, limit: Self.fewVariants + 1)
+        let some = try catalogue.entries.variants(of: key, limit: Self.fewVariants + 1)
         if some.count <= Self.fewVariants { return some }
         // The entry without a variant, which precedes all others.
-        var found = try catalogue.entry(of: key, variant: "").map { [$0] } ?? []
+        var found = try catalogue.entries.entry(of: key, variant: "").map { [$0] } ?? []
         var last = ""
-        while let next = try catalogue.entry(of: key, afterVariant: last) {
+        while let next = try catalogue.entries.entry(of: key, afterVariant: last) {
             guard let end = next.variant.firstIndex(of: "\n") else {
                 found.append(next)
                 last = next.variant
@@ -24,7 +24,7 @@ extension Index {
             }
             let group = next.variant[..<end]
             let wanted = variant(group)
-            found.append(wanted == next.variant ? next : try catalogue.entry(of: key, variant: wanted) ?? next)
+            found.append(wanted == next.variant ? next : try catalogue.entries.entry(of: key, variant: wanted) ?? next)
             // The greatest text that begins with the group and a line break.
             last = group + "\n\u{10FFFF}"
         }

@@ -5,7 +5,7 @@ extension DiskStore {
     @discardableResult
     package func removeVersions(except version: String) throws(StoreError) -> Int {
         try removeAll { (catalogue) throws(StoreError) in
-            try catalogue.entries(ofOtherVersionsThan: version, limit: 100)
+            try catalogue.entries.entries(ofOtherVersionsThan: version, limit: 100)
         }
     }
 
@@ -15,7 +15,7 @@ extension DiskStore {
     @discardableResult
     package func removeFormats(except format: ValueFormat) throws(StoreError) -> Int {
         try removeAll { (catalogue) throws(StoreError) in
-            try catalogue.entries(ofOtherFormatsThan: format, limit: 100)
+            try catalogue.entries.entries(ofOtherFormatsThan: format, limit: 100)
         }
     }
 

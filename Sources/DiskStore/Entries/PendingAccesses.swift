@@ -58,7 +58,7 @@ extension Index {
         if accesses.isEmpty { return }
         let catalogue = try catalogue()
         for access in accesses.take() {
-            try catalogue.noteUse(of: access.entry, sequence: totals.takeSequence(), date: access.date)
+            try catalogue.entries.noteUse(of: access.entry, sequence: totals.takeSequence(), date: access.date)
         }
     }
 

@@ -27,8 +27,8 @@ extension DiskStore {
             var ids: [Int64] = []
             var partials: [PartialRow] = []
             for key in keys {
-                ids += try index.catalogue().entries(of: key).map(\.id)
-                partials += try index.catalogue().partials(of: key)
+                ids += try index.catalogue().entries.variants(of: key).map(\.id)
+                partials += try index.catalogue().partials.partials(of: key)
             }
             // Nothing can have been read: the usual case after unsafe requests.
             if ids.isEmpty, partials.isEmpty { return .nothing }
@@ -56,7 +56,7 @@ extension DiskStore {
         _ replaced: [StoredEntry], and key: EntryKey, replacedIn generation: Generation
     ) throws(StoreError) -> Generation {
         try withIndex { (index) throws(StoreError) in
-            let ids = try replaced.map(\.id) + index.catalogue().entries(of: key).map(\.id)
+            let ids = try replaced.map(\.id) + index.catalogue().entries.variants(of: key).map(\.id)
             if ids.isEmpty { return generation }
             let (removed, noted) = try index.change { (totals) throws(StoreError) in
                 var removed: [Int64] = []
@@ -130,7 +130,7 @@ extension Index {
     }
 
     /// Drops a key's idle partials; those in use belong to their writers only from now on.
-    func removePartials(for key: EntryKey) throws(StoreError) { try remove(catalogue().partials(of: key)) }
+    func removePartials(for key: EntryKey) throws(StoreError) { try remove(catalogue().partials.partials(of: key)) }
 
     func remove(_ partials: [PartialRow]) throws(StoreError) {
         for row in partials where try dropIfIdle(row) == 0 { try disown(row) }
@@ -138,6 +138,6 @@ extension Index {
 
     /// Ensures that look-ups no longer find a partial by its key.
     func disown(_ row: PartialRow) throws(StoreError) {
-        try change { (_) throws(StoreError) in try catalogue().disownPartial(row.id) }
+        try change { (_) throws(StoreError) in try catalogue().partials.disown(row.id) }
     }
 }

@@ -25,8 +25,8 @@ extension Index {
     ) throws(StoreError) {
         let run = ownRun()
         let catalogue = try catalogue()
-        if !isDoomed, try catalogue.holders(of: id).isEmpty { totals.held += allocated }
-        try catalogue.insertHold(id, run: run.id, allocated: allocated)
+        if !isDoomed, try catalogue.holds.holders(of: id).isEmpty { totals.held += allocated }
+        try catalogue.holds.insert(id, run: run.id, allocated: allocated)
     }
 
     /// Holds the bodies of entries whose files are open under their shared locks, in one transaction.
@@ -37,7 +37,7 @@ extension Index {
             var held: Set<Int64> = []
             for entry in entries {
                 let isEntry = try exists(entry.id)
-                if !isEntry { guard try catalogue().isDoomed(entry.id) else { continue } }
+                if !isEntry { guard try catalogue().deletedBodies.contains(entry.id) else { continue } }
                 try hold(entry.id, allocated: entry.allocated, isDoomed: !isEntry, &totals)
                 held.insert(entry.id)
             }
@@ -85,7 +85,9 @@ extension Index {
     // MARK: All of them
 
     /// True if a live run holds the body.
-    func isHeld(_ id: Int64) throws(StoreError) -> Bool { try catalogue().holders(of: id).contains { isAlive($0) } }
+    func isHeld(_ id: Int64) throws(StoreError) -> Bool {
+        try catalogue().holds.holders(of: id).contains { isAlive($0) }
+    }
 
     private func isAlive(_ id: Int64) -> Bool {
         if id == run?.id { return true }
@@ -96,7 +98,7 @@ extension Index {
     /// Releases the holds of runs that have ended without releasing them.
     func releaseDeadRuns() throws(StoreError) {
         var last: Int64 = 0
-        while let run = try catalogue().run(after: last) {
+        while let run = try catalogue().holds.run(after: last) {
             if !isAlive(run) { try release(run) }
             last = run
         }
@@ -107,9 +109,9 @@ extension Index {
         while true {
             let released = try change { (totals) throws(StoreError) in
                 let catalogue = try catalogue()
-                let rows = try catalogue.deleteHolds(ofRun: run, limit: budget.evictionBatch)
+                let rows = try catalogue.holds.delete(ofRun: run, limit: budget.evictionBatch)
                 var doomed: [Int64] = []
-                for row in rows where try catalogue.holders(of: row.id).isEmpty {
+                for row in rows where try catalogue.holds.holders(of: row.id).isEmpty {
                     if try exists(row.id) { totals.held -= row.allocated } else { doomed.append(row.id) }
                 }
                 return (count: rows.count, doomed: doomed)

@@ -1,9 +1,16 @@
-/// Typed statements on the tables of the index: the only folder that contains SQL.
-///
-/// A statement reads or writes rows and makes no decisions. Files, sums, transactions and decisions belong to the
-/// callers.
-struct Catalogue {
+/// The database of the index: its tables, each with its statements, and what it says of itself.
+struct Catalogue: StatementRunner {
     let connection: Connection
+
+    var entries: EntryTable { EntryTable(connection: connection) }
+    var deletedBodies: DeletedBodyTable { DeletedBodyTable(connection: connection) }
+    var partials: PartialTable { PartialTable(connection: connection) }
+    var holds: HoldTable { HoldTable(connection: connection) }
+    var pins: PinTable { PinTable(connection: connection) }
+    var lists: ListTable { ListTable(connection: connection) }
+    var listItems: ListItemTable { ListItemTable(connection: connection) }
+    var listRecords: ListRecordTable { ListRecordTable(connection: connection) }
+    var pendingItems: PendingItemTable { PendingItemTable(connection: connection) }
 
     // MARK: Transactions
 
@@ -61,82 +68,12 @@ struct Catalogue {
             try run(.deleteSetting) { $0.bind(1, name) }
         }
     }
-
-    // MARK: Statements
-
-    func run(_ query: Query, _ bind: (Statement) -> Void = { _ in }) throws(StoreError) {
-        let statement = try connection.prepared(query)
-        bind(statement)
-        try statement.run()
-    }
-
-    /// The first row of a query; nil if there is none.
-    func first<Row>(
-        _ query: Query, _ bind: (Statement) -> Void = { _ in }, row: (Statement) -> Row
-    ) throws(StoreError) -> Row? {
-        let statement = try connection.prepared(query)
-        bind(statement)
-        defer { statement.reset() }
-        return try statement.step() ? row(statement) : nil
-    }
-
-    /// Deletes a row by its number.
-    ///
-    /// Selected and deleted instead of `DELETE … RETURNING`, for whose rows SQLite makes a temporary table.
-    ///
-    /// - Parameter size: The query for a size in the row.
-    /// - Returns: That size; nil if there was no row.
-    func delete(_ query: Query, _ id: Int64, size: Query) throws(StoreError) -> Int64? {
-        guard let bytes = try first(size, { $0.bind(1, id) }, row: { $0.integer(0) }) else { return nil }
-        try run(query) { $0.bind(1, id) }
-        return bytes
-    }
-
-    func all<Row>(
-        _ query: Query, _ bind: (Statement) -> Void = { _ in }, row: (Statement) -> Row
-    ) throws(StoreError) -> [Row] {
-        let statement = try connection.prepared(query)
-        bind(statement)
-        defer { statement.reset() }
-        var rows: [Row] = []
-        while try statement.step() { rows.append(row(statement)) }
-        return rows
-    }
 }
 
 /// A setting that the store keeps about itself, as a number.
 enum StoreSetting: String {
     /// 1 while the index or its log may still contain pages that a migration has replaced.
     case scrub
-}
-
-/// Statements whose SQL text is written next to the row types that they return.
-extension Catalogue {
-    func run(_ sql: String, _ bind: (Statement) -> Void = { _ in }) throws(StoreError) {
-        let statement = try connection.prepared(sql)
-        bind(statement)
-        try statement.run()
-    }
-
-    func first<Row>(
-        _ sql: String, _ bind: (Statement) -> Void = { _ in }, row: (Statement) -> Row
-    ) throws(StoreError) -> Row? {
-        let statement = try connection.prepared(sql)
-        bind(statement)
-        defer { statement.reset() }
-        return try statement.step() ? row(statement) : nil
-    }
-
-    func all<Row>(
-        _ sql: String, _ bind: (Statement) -> Void = { _ in }, row: (Statement) -> Row
-    ) throws(StoreError) -> [Row] {
-        let statement = try connection.prepared(sql)
-        bind(statement)
-        defer { statement.reset() }
-        var rows: [Row] = []
-        while try statement.step() { rows.append(row(statement)) }
-        return rows
-    }
 }
 
 // The index as a file: its setup, its size, and its log.
@@ -196,4 +133,26 @@ extension Catalogue {
     /// - Returns: False if a reader keeps the log in use.
     @discardableResult
     func emptyLog() throws(StoreError) -> Bool { try connection.number("PRAGMA wal_checkpoint(TRUNCATE)") == 0 }
+}
+
+extension Query {
+    fileprivate static let begin: Query = "BEGIN IMMEDIATE"
+    fileprivate static let beginReading: Query = "BEGIN"
+    fileprivate static let commit: Query = "COMMIT"
+    fileprivate static let rollback: Query = "ROLLBACK"
+    fileprivate static let totals: Query = """
+        SELECT entries, bodies, partials, doomed, folders, next_number, next_sequence, swept, has_strangers, held,
+        capacity FROM totals WHERE id = 1
+        """
+    fileprivate static let saveTotals: Query = """
+        UPDATE totals SET entries = ?1, bodies = ?2, partials = ?3, doomed = ?4, folders = ?5, next_number = ?6,
+        next_sequence = ?7, swept = ?8, has_strangers = ?9, held = ?10, capacity = ?11 WHERE id = 1
+        """
+    fileprivate static let pageCount: Query = "PRAGMA page_count"
+    fileprivate static let freePages: Query = "PRAGMA freelist_count"
+    fileprivate static let folder: Query = "SELECT allocated FROM folders WHERE id = ?1"
+    fileprivate static let saveFolder: Query = "INSERT OR REPLACE INTO folders (id, allocated) VALUES (?1, ?2)"
+    fileprivate static let setting: Query = "SELECT value FROM settings WHERE name = ?1"
+    fileprivate static let saveSetting: Query = "INSERT OR REPLACE INTO settings (name, value) VALUES (?1, ?2)"
+    fileprivate static let deleteSetting: Query = "DELETE FROM settings WHERE name = ?1"
 }

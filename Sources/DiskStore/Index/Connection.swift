@@ -8,9 +8,7 @@ import Glibc
 final class Connection {
     let path: String
     private let handle: OpaquePointer
-    private var statements: [Statement?] = Array(repeating: nil, count: Query.allCases.count)
-    /// The statements of queries that are written next to their row types, by SQL text.
-    private(set) var others: [String: Statement] = [:]
+    private(set) var statements: [Query: Statement] = [:]
 
     /// Opens an existing file, and never creates one.
     ///
@@ -60,24 +58,15 @@ final class Connection {
     }
 
     deinit {
-        for statement in statements { statement?.finalize() }
-        for statement in others.values { statement.finalize() }
+        for statement in statements.values { statement.finalize() }
         sqlite3_close_v2(handle)
     }
 
     /// The persistent statement of a query, prepared on first use, ready for binding.
     func prepared(_ query: Query) throws(StoreError) -> Statement {
-        if let statement = statements[query.rawValue] { return statement }
+        if let statement = statements[query] { return statement }
         let statement = try prepare(query.text, persistent: true)
-        statements[query.rawValue] = statement
-        return statement
-    }
-
-    /// The persistent statement for a text, prepared on first use, ready to be bound.
-    func prepared(_ sql: String) throws(StoreError) -> Statement {
-        if let statement = others[sql] { return statement }
-        let statement = try prepare(sql, persistent: true)
-        others[sql] = statement
+        statements[query] = statement
         return statement
     }
 

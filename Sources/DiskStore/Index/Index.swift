@@ -4,8 +4,8 @@ import Logging
 
 /// The index of one cache directory: keeps the catalogue's rows, their sums and the files consistent.
 ///
-/// Folders: `Catalogue` contains the SQL, `Capacity` the eviction decisions, `Recovery` the handling of leftovers after
-/// a kill.
+/// Its functions are beside the tables that they change: `Entries`, `Partials`, `Holds`, `Pins`, `Lists`; those that make room in
+/// `Capacity`, those that open the index and handle the leftovers of a kill in `Recovery`.
 ///
 /// Used by one thread at a time (`DiskStore` keeps it in a `Locked`). All calls are synchronous: a look-up takes
 /// microseconds, a change some tens of them; only a checkpoint, once in thousands of commits, waits for the disk.
@@ -112,17 +112,17 @@ final class Index {
 
     // MARK: Entries
 
-    func exists(_ id: Int64) throws(StoreError) -> Bool { try catalogue().hasEntry(id) }
+    func exists(_ id: Int64) throws(StoreError) -> Bool { try catalogue().entries.contains(id) }
 
     /// Moves an entry's row to the doomed bodies: look-ups no longer find it, its bytes still count.
     func doom(_ id: Int64, _ totals: inout Totals) throws(StoreError) -> Bool {
         let catalogue = try catalogue()
-        guard let allocated = try catalogue.deleteEntry(id) else { return false }
-        try catalogue.insertDoomed(id, allocated: allocated)
-        let holders = try catalogue.holders(of: id)
+        guard let allocated = try catalogue.entries.delete(id) else { return false }
+        try catalogue.deletedBodies.insert(id, allocated: allocated)
+        let holders = try catalogue.holds.holders(of: id)
         if !holders.isEmpty { totals.held -= allocated }
         // Runs keep the file that they got; a pin keeps the current one.
-        if holders.contains(PinSchema.pinRun) { _ = try catalogue.deleteHold(id, run: PinSchema.pinRun) }
+        if holders.contains(PinSchema.pinRun) { _ = try catalogue.holds.delete(id, run: PinSchema.pinRun) }
         totals.entries -= 1
         totals.bodies -= allocated
         totals.doomed += allocated
@@ -140,14 +140,14 @@ final class Index {
         SharedChange { (index, totals) throws(StoreError) in
             var effects = SharedChange.Effects()
             let catalogue = try index.catalogue()
-            guard try catalogue.save(metadata: metadata, of: entry.id) else { return effects }
+            guard try catalogue.entries.save(metadata: metadata, of: entry.id) else { return effects }
             effects.noted = try index.noted(entry.url)
             if holds { try index.hold(entry.id, allocated: entry.allocated, &totals) }
             guard let variant, variant != entry.variant else { return effects }
-            if let other = try catalogue.entry(of: entry.key, variant: variant), other.id != entry.id {
+            if let other = try catalogue.entries.entry(of: entry.key, variant: variant), other.id != entry.id {
                 if try index.doom(other.id, &totals) { effects.replaced.append(other.id) }
             }
-            try catalogue.save(variant: variant, of: entry.id)
+            try catalogue.entries.save(variant: variant, of: entry.id)
             return effects
         }
     }

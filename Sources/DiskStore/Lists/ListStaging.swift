@@ -26,7 +26,7 @@ package final class ListStaging {
 
     private struct Seen {
         let item: ListedItem
-        let row: Catalogue.ItemRow?
+        let row: ListItemTable.ItemRow?
     }
 
     /// - Parameters:
@@ -44,7 +44,7 @@ package final class ListStaging {
         let token = token
         try store.withIndex { (index) throws(StoreError) in try index.beginStaging(list, token) }
         let first = try store.withIndex { (index) throws(StoreError) in
-            try index.catalogue().firstPosition(ofList: list.list)
+            try index.catalogue().listItems.firstPosition(ofList: list.list)
         }
         plan = PositionPlan(former: first)
         nextNew = (first ?? 0) - PositionPlan.frontRoom
@@ -55,7 +55,7 @@ package final class ListStaging {
         guard windowIDs.insert(item.id.asBytes).inserted else { return }
         let list = list
         let rows = try store.withIndex { (index) throws(StoreError) in
-            try index.catalogue().itemRows(item.id, ofList: list)
+            try index.catalogue().listItems.rows(item.id, ofList: list)
         }
         // A row that this staging wrote belongs to an earlier item with the same id.
         if rows.contains(where: { $0.since == revision || $0.until == revision }) { return }
@@ -70,7 +70,7 @@ package final class ListStaging {
         if windowIDs.contains(id.asBytes) { return }
         let (list, token, revision) = (list, token, revision)
         let rows = try store.withIndex { (index) throws(StoreError) in
-            try index.catalogue().itemRows(id, ofList: list)
+            try index.catalogue().listItems.rows(id, ofList: list)
         }
         guard let row = rows.first(where: { $0.until == ListSchema.open }), row.since < revision,
             !seen.contains(row.item)
@@ -78,7 +78,7 @@ package final class ListStaging {
         try store.withIndex { (index) throws(StoreError) in
             try index.change { (_) throws(StoreError) in
                 try index.checkStaging(list, token)
-                try index.catalogue().end(row.item, at: revision)
+                try index.catalogue().listItems.end(row.item, at: revision)
             }
         }
         difference.removed += 1
@@ -94,7 +94,7 @@ package final class ListStaging {
         try store.withIndex { (index) throws(StoreError) in
             try index.change { (_) throws(StoreError) in
                 try index.checkStaging(list, token)
-                try index.catalogue().takeOver(
+                try index.catalogue().lists.takeOver(
                     list: list, revision: revision, items: former.items + difference.added - difference.removed,
                     validator: validator, checked: index.now)
             }
@@ -153,7 +153,8 @@ package final class ListStaging {
         while true {
             let after = last
             let rows = try store.withIndex { (index) throws(StoreError) in
-                try index.catalogue().itemRows(ofList: list, after: after.position, after.item, limit: index.listBatch)
+                try index.catalogue().listItems.rows(
+                    ofList: list, after: after.position, after.item, limit: index.listBatch)
             }
             guard let end = rows.last else { return }
             last = (end.position, end.item)
@@ -165,7 +166,7 @@ package final class ListStaging {
             try store.withIndex { (index) throws(StoreError) in
                 try index.change { (_) throws(StoreError) in
                     try index.checkStaging(list, token)
-                    for item in unseen { try index.catalogue().end(item, at: revision) }
+                    for item in unseen { try index.catalogue().listItems.end(item, at: revision) }
                 }
             }
         }

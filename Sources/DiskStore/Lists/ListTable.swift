@@ -97,9 +97,10 @@ enum ListSchema {
         """
 }
 
-// Lists and the ids that they have.
+/// The lists: see ``ListSchema``.
+struct ListTable: StatementRunner {
+    let connection: Connection
 
-extension Catalogue {
     private static let listColumns =
         "l.id, l.owner, l.list_group, l.name, l.revision, l.change, l.items, l.checked, l.validator"
 
@@ -115,7 +116,7 @@ extension Catalogue {
         try first("SELECT \(Self.listColumns) FROM lists l WHERE id = ?1", { $0.bind(1, id) }, row: ListState.init)
     }
 
-    func insertList(_ name: ListName, id: Int64) throws(StoreError) {
+    func insert(_ name: ListName, id: Int64) throws(StoreError) {
         try run(
             """
             INSERT INTO lists (id, owner, list_group, name, revision, staging, change, items, checked, validator)
@@ -125,20 +126,20 @@ extension Catalogue {
     }
 
     /// All lists, by name.
-    func lists() throws(StoreError) -> [ListState] {
-        try all(
+    func all() throws(StoreError) -> [ListState] {
+        try rows(
             "SELECT \(Self.listColumns) FROM lists l ORDER BY owner, list_group, name", row: ListState.init)
     }
 
     /// The lists of an owner, or of one of its groups.
     func lists(owner: String, group: String?) throws(StoreError) -> [Int64] {
-        try all(
+        try rows(
             "SELECT id FROM lists WHERE owner = ?1 AND (?2 = '' OR list_group = ?3)",
             { $0.bind(1, owner).bind(2, group == nil ? "" : "g").bind(3, group ?? "") }, row: { $0.integer(0) })
     }
 
     /// Takes a list's name away; its rows are garbage from then on.
-    func discardList(_ id: Int64) throws(StoreError) {
+    func discard(_ id: Int64) throws(StoreError) {
         try run("DELETE FROM lists WHERE id = ?1") { $0.bind(1, id) }
         try run("INSERT OR IGNORE INTO list_garbage (list) VALUES (?1)") { $0.bind(1, id) }
     }
@@ -148,23 +149,36 @@ extension Catalogue {
     }
 
     /// The estimated size of all lists in the index.
-    func listBytes() throws(StoreError) -> Int64 {
+    func bytes() throws(StoreError) -> Int64 {
         try first("SELECT bytes FROM list_totals", row: { $0.integer(0) }) ?? 0
     }
 
-    /// The newest modification time in a list, as the server wrote it, or empty if there is none.
-    func newestModified(ofList list: Int64) throws(StoreError) -> String {
-        try first(
-            """
-            SELECT i.modified FROM lists l CROSS JOIN list_items i
-            WHERE l.id = ?1 AND i.list = l.id AND +i.since <= l.revision AND i.until > l.revision
-            ORDER BY i.age, i.position LIMIT 1
-            """, { $0.bind(1, list) }, row: { $0.text(0) }) ?? ""
+    func saveChange(_ change: Int64, ofList list: Int64) throws(StoreError) {
+        try run("UPDATE lists SET change = ?2 WHERE id = ?1") { $0.bind(1, list).bind(2, change) }
+    }
+
+    // MARK: Syncs
+
+    /// The token of the current sync, 0 if there is none, or `nil` if the list no longer exists.
+    func staging(ofList list: Int64) throws(StoreError) -> Int64? {
+        try first("SELECT staging FROM lists WHERE id = ?1", { $0.bind(1, list) }, row: { $0.integer(0) })
+    }
+
+    func saveStaging(_ token: Int64, ofList list: Int64) throws(StoreError) {
+        try run("UPDATE lists SET staging = ?2 WHERE id = ?1") { $0.bind(1, list).bind(2, token) }
+    }
+
+    func takeOver(
+        list: Int64, revision: Int64, items: Int64, validator: String, checked: Int64
+    ) throws(StoreError) {
+        try run(
+            "UPDATE lists SET revision = ?2, staging = 0, items = ?3, validator = ?4, checked = ?5 WHERE id = ?1"
+        ) { $0.bind(1, list).bind(2, revision).bind(3, items).bind(4, validator).bind(5, checked) }
     }
 
     // MARK: Garbage
 
-    func garbageList() throws(StoreError) -> Int64? {
+    func garbage() throws(StoreError) -> Int64? {
         try first("SELECT list FROM list_garbage LIMIT 1", row: { $0.integer(0) })
     }
 
@@ -186,128 +200,6 @@ extension Catalogue {
         try run("DELETE FROM list_garbage WHERE list = ?1") { $0.bind(1, id) }
         return false
     }
-
-    // MARK: Records
-
-    func insertRecord(_ record: NewListRecord, list: Int64, change: Int64) throws(StoreError) {
-        try deleteRecord(record.item.id, ofList: list)
-        try run(
-            "INSERT INTO list_records (list, id, modified, change, sort_key, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
-        ) {
-            $0.bind(1, list).bind(2, record.item.id).bind(3, record.item.modified).bind(4, change)
-            $0.bind(5, record.sortKey.bytes).bind(6, record.body)
-        }
-    }
-
-    func deleteRecord(_ id: String, ofList list: Int64) throws(StoreError) {
-        try run("DELETE FROM list_records WHERE list = ?1 AND id = ?2") { $0.bind(1, list).bind(2, id) }
-    }
-
-    func saveChange(_ change: Int64, ofList list: Int64) throws(StoreError) {
-        try run("UPDATE lists SET change = ?2 WHERE id = ?1") { $0.bind(1, list).bind(2, change) }
-    }
-
-    /// The records that were stored after a change, in the order in which they were.
-    func records(ofList list: Int64, afterChange change: Int64, limit: Int64) throws(StoreError) -> [StoredListRecord] {
-        try all(
-            """
-            SELECT r.id, i.numeric, r.modified, r.body, r.change FROM lists l CROSS JOIN list_records r CROSS JOIN list_items i
-            WHERE l.id = ?1 AND r.list = l.id AND r.change > ?2
-                AND i.list = r.list AND i.id = r.id AND +i.since <= l.revision AND i.until > l.revision
-            ORDER BY r.change LIMIT ?3
-            """, { $0.bind(1, list).bind(2, change).bind(3, limit) }, row: StoredListRecord.init)
-    }
-
-    // MARK: Pending
-
-    func pendingCount(ofList list: Int64) throws(StoreError) -> Int64 {
-        // Without those that the present array removed, and whose records are still to be deleted.
-        try first(
-            """
-            SELECT (SELECT count(*) FROM list_pending p WHERE p.list = l.id AND p.since <= l.revision) - (
-                SELECT count(DISTINCT e.id) FROM list_items e CROSS JOIN list_pending p
-                WHERE e.list = l.id AND e.until <= l.revision AND e.until < 9223372036854775807
-                    AND p.list = e.list AND p.id = e.id AND p.since <= l.revision
-                    AND NOT EXISTS (
-                        SELECT 1 FROM list_items i
-                        WHERE i.list = e.list AND i.id = e.id AND +i.since <= l.revision AND i.until > l.revision))
-            FROM lists l WHERE l.id = ?1
-            """, { $0.bind(1, list) }, row: { $0.integer(0) }) ?? 0
-    }
-
-    func pending(ofList list: Int64, after place: PendingPlace, limit: Int64) throws(StoreError) -> [PendingItem] {
-        try all(
-            """
-            SELECT p.attempts, p.age, p.position, p.id, i.numeric, i.modified,
-                CASE WHEN p.renewed <= l.revision THEN max(p.since, p.renewed) ELSE p.since END
-            FROM lists l CROSS JOIN list_pending p CROSS JOIN list_items i
-            WHERE l.id = ?1 AND p.list = l.id AND (p.attempts, p.age, p.position, p.id) > (?2, ?3, ?4, ?5)
-                AND p.since <= l.revision
-                AND i.list = p.list AND i.id = p.id AND +i.since <= l.revision AND i.until > l.revision
-            ORDER BY p.attempts, p.age, p.position, p.id LIMIT ?6
-            """,
-            {
-                $0.bind(1, list).bind(2, place.attempts).bind(3, place.age).bind(4, place.position).bind(5, place.id)
-                $0.bind(6, limit)
-            }, row: PendingItem.init)
-    }
-
-    /// The current state of a listed id, or `nil` if it is no longer listed.
-    func listedItem(_ id: String, ofList list: Int64) throws(StoreError) -> ListedItem? {
-        try first(
-            """
-            SELECT i.id, i.numeric, i.modified, i.age FROM lists l JOIN list_items i
-            ON i.list = l.id AND i.id = ?2 AND +i.since <= l.revision AND i.until > l.revision WHERE l.id = ?1
-            """, { $0.bind(1, list).bind(2, id) },
-            row: {
-                ListedItem(
-                    id: $0.text(0), isNumeric: $0.integer(1) != 0, modified: $0.text(2), recency: -$0.integer(3))
-            })
-    }
-
-    func deletePending(_ id: String, ofList list: Int64) throws(StoreError) {
-        try run("DELETE FROM list_pending WHERE list = ?1 AND id = ?2") { $0.bind(1, list).bind(2, id) }
-    }
-
-    /// Removes an id from the queue after its record was stored. If a staged array has queued it again, it stays for that array.
-    ///
-    /// - Parameter revision: The revision that requested the record.
-    /// - Returns: False if the id is not queued for that revision: it was settled, or queued again.
-    func settlePending(_ id: String, ofList list: Int64, askedBy revision: Int64) throws(StoreError) -> Bool {
-        let staged: Bool? = try first(
-            """
-            SELECT p.renewed > l.revision FROM lists l CROSS JOIN list_pending p
-            WHERE l.id = ?1 AND p.list = l.id AND p.id = ?2 AND p.since <= l.revision
-                AND CASE WHEN p.renewed <= l.revision THEN max(p.since, p.renewed) ELSE p.since END = ?3
-            """, { $0.bind(1, list).bind(2, id).bind(3, revision) }, row: { $0.integer(0) != 0 })
-        guard let staged else { return false }
-        if staged {
-            try run("UPDATE list_pending SET since = renewed, renewed = 0 WHERE list = ?1 AND id = ?2") {
-                $0.bind(1, list).bind(2, id)
-            }
-        } else {
-            try deletePending(id, ofList: list)
-        }
-        return true
-    }
-
-    /// Puts an id behind those that were tried less often.
-    func notePendingAttempt(_ id: String, ofList list: Int64) throws(StoreError) {
-        try run("UPDATE list_pending SET attempts = attempts + 1 WHERE list = ?1 AND id = ?2") {
-            $0.bind(1, list).bind(2, id)
-        }
-    }
-
-    /// Resets the attempts of some ids. Returns false if there are no more.
-    func forgetAttempts(ofList list: Int64, limit: Int64) throws(StoreError) -> Bool {
-        try run(
-            """
-            UPDATE list_pending SET attempts = 0 WHERE list = ?1
-            AND id IN (SELECT id FROM list_pending WHERE list = ?1 AND attempts > 0 LIMIT ?2)
-            """
-        ) { $0.bind(1, list).bind(2, limit) }
-        return connection.changes > 0
-    }
 }
 
 extension ListState {
@@ -316,23 +208,5 @@ extension ListState {
             list: row.integer(0), name: ListName(owner: row.text(1), group: row.text(2), name: row.text(3)),
             revision: row.integer(4), change: row.integer(5), items: row.integer(6), checked: row.integer(7),
             validator: row.text(8))
-    }
-}
-
-extension StoredListRecord {
-    init(_ row: Statement) {
-        self.init(
-            id: row.text(0), isNumeric: row.integer(1) != 0, modified: row.text(2), body: row.bytes(3),
-            change: row.integer(4))
-    }
-}
-
-extension PendingItem {
-    fileprivate init(_ row: Statement) {
-        item = ListedItem(
-            id: row.text(3), isNumeric: row.integer(4) != 0, modified: row.text(5), recency: -row.integer(1))
-        place = PendingPlace(
-            attempts: row.integer(0), age: row.integer(1), position: row.integer(2), id: row.text(3))
-        revision = row.integer(6)
     }
 }

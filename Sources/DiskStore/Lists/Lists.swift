@@ -5,12 +5,12 @@ extension DiskStore {
 
     /// A list as it is stored; `nil` before its first sync.
     package func list(_ name: ListName) throws(StoreError) -> ListState? {
-        try withIndex { (index) throws(StoreError) in try index.catalogue().list(name) }
+        try withIndex { (index) throws(StoreError) in try index.catalogue().lists.list(name) }
     }
 
     /// All lists.
     package func lists() throws(StoreError) -> [ListState] {
-        try withIndex { (index) throws(StoreError) in try index.catalogue().lists() }
+        try withIndex { (index) throws(StoreError) in try index.catalogue().lists.all() }
     }
 
     /// A list, which is made where there is none.
@@ -19,10 +19,10 @@ extension DiskStore {
         return try withIndex { (index) throws(StoreError) in
             try index.changeWithRoom(for: 4096) { (_) throws(StoreError) in
                 let catalogue = try index.catalogue()
-                if let list = try catalogue.list(name) { return list }
+                if let list = try catalogue.lists.list(name) { return list }
                 // Never one that a running sync may still hold for another list.
-                try catalogue.insertList(name, id: Int64.random(in: 1..<Int64.max))
-                guard let list = try catalogue.list(name) else {
+                try catalogue.lists.insert(name, id: Int64.random(in: 1..<Int64.max))
+                guard let list = try catalogue.lists.list(name) else {
                     throw StoreError(.damaged, "the index has lost a list", path: index.paths.index)
                 }
                 return list
@@ -34,27 +34,28 @@ extension DiskStore {
     package func noteListChecked(_ list: ListState) throws(StoreError) {
         try withIndex { (index) throws(StoreError) in
             try index.change { (_) throws(StoreError) in
-                try index.catalogue().saveChecked(index.now, ofList: list.list)
+                try index.catalogue().lists.saveChecked(index.now, ofList: list.list)
             }
         }
     }
 
     /// The newest modification time that a list has, as the server wrote it; empty: none.
     package func newestModified(of list: ListState) throws(StoreError) -> String {
-        try withIndex { (index) throws(StoreError) in try index.catalogue().newestModified(ofList: list.list) }
+        try withIndex { (index) throws(StoreError) in try index.catalogue().listItems.newestModified(ofList: list.list)
+        }
     }
 
     /// Removes one list.
     package func removeList(_ name: ListName) throws(StoreError) {
         try withIndex { (index) throws(StoreError) in
-            if let list = try index.catalogue().list(name) { try index.discard([list.list]) }
+            if let list = try index.catalogue().lists.list(name) { try index.discard([list.list]) }
         }
     }
 
     /// Removes the lists of an owner, or of one of its groups.
     package func removeLists(owner: String, group: String? = nil) throws(StoreError) {
         try withIndex { (index) throws(StoreError) in
-            try index.discard(index.catalogue().lists(owner: owner, group: group))
+            try index.discard(index.catalogue().lists.lists(owner: owner, group: group))
         }
     }
 
@@ -69,12 +70,12 @@ extension DiskStore {
         record: StoredListRecord, place: ListPlace
     )] {
         try withIndex { (index) throws(StoreError) in
-            try index.catalogue().page(ofList: list.list, request).map { ($0.0, $0.1) }
+            try index.catalogue().listRecords.page(ofList: list.list, request).map { ($0.0, $0.1) }
         }
     }
 
     package func record(_ id: String, of list: ListState) throws(StoreError) -> StoredListRecord? {
-        try withIndex { (index) throws(StoreError) in try index.catalogue().record(id, ofList: list.list) }
+        try withIndex { (index) throws(StoreError) in try index.catalogue().listRecords.record(id, ofList: list.list) }
     }
 
     /// The records that were stored after a change.
@@ -82,21 +83,21 @@ extension DiskStore {
         -> [StoredListRecord]
     {
         try withIndex { (index) throws(StoreError) in
-            try index.catalogue().records(ofList: list.list, afterChange: change, limit: Int64(limit))
+            try index.catalogue().listRecords.records(ofList: list.list, afterChange: change, limit: Int64(limit))
         }
     }
 
     // MARK: Pending
 
     package func pendingCount(of list: ListState) throws(StoreError) -> Int64 {
-        try withIndex { (index) throws(StoreError) in try index.catalogue().pendingCount(ofList: list.list) }
+        try withIndex { (index) throws(StoreError) in try index.catalogue().pendingItems.count(ofList: list.list) }
     }
 
     package func pending(
         of list: ListState, after place: PendingPlace, limit: Int
     ) throws(StoreError) -> [PendingItem] {
         try withIndex { (index) throws(StoreError) in
-            try index.catalogue().pending(ofList: list.list, after: place, limit: Int64(limit))
+            try index.catalogue().pendingItems.items(ofList: list.list, after: place, limit: Int64(limit))
         }
     }
 
@@ -106,7 +107,7 @@ extension DiskStore {
         while isMore {
             isMore = try withIndex { (index) throws(StoreError) in
                 try index.change { (_) throws(StoreError) in
-                    try index.catalogue().forgetAttempts(ofList: list.list, limit: 500)
+                    try index.catalogue().pendingItems.forgetAttempts(ofList: list.list, limit: 500)
                 }
             }
         }
@@ -129,7 +130,7 @@ extension DiskStore {
         from list: ListState, at revision: Int64, after item: Int64, limit: Int
     ) throws(StoreError) -> [(item: Int64, listed: ListedItem)] {
         try withIndex { (index) throws(StoreError) in
-            try index.catalogue().removed(fromList: list.list, at: revision, after: item, limit: Int64(limit))
+            try index.catalogue().listItems.removed(fromList: list.list, at: revision, after: item, limit: Int64(limit))
         }
     }
 
@@ -151,15 +152,15 @@ extension Index {
     func beginStaging(_ list: ListState, _ token: Int64) throws(StoreError) {
         try change { (_) throws(StoreError) in
             let catalogue = try catalogue()
-            guard try catalogue.list(list.list)?.revision == list.revision else { throw taken }
-            try catalogue.saveStaging(token, ofList: list.list)
+            guard try catalogue.lists.list(list.list)?.revision == list.revision else { throw taken }
+            try catalogue.lists.saveStaging(token, ofList: list.list)
         }
         try undoStaging(list, token)
         try collectEnded(in: list, token)
     }
 
     func checkStaging(_ list: Int64, _ token: Int64) throws(StoreError) {
-        if try catalogue().staging(ofList: list) != token { throw taken }
+        if try catalogue().lists.staging(ofList: list) != token { throw taken }
     }
 
     private var taken: StoreError {
@@ -174,10 +175,11 @@ extension Index {
             try checkStaging(list, token)
             let catalogue = try catalogue()
             for change in changes {
-                if let former = change.former { try catalogue.end(former, at: revision) }
-                try catalogue.insert(change.item, list: list, position: change.position, since: revision)
+                if let former = change.former { try catalogue.listItems.end(former, at: revision) }
+                try catalogue.listItems.insert(change.item, list: list, position: change.position, since: revision)
                 if change.isPending {
-                    try catalogue.insertPending(change.item, list: list, position: change.position, since: revision)
+                    try catalogue.pendingItems.insert(
+                        change.item, list: list, position: change.position, since: revision)
                 }
             }
         }
@@ -186,13 +188,13 @@ extension Index {
     /// Undoes the changes of an array that was never activated. Its items are deleted first, because an id has only one current row.
     private func undoStaging(_ list: ListState, _ token: Int64) throws(StoreError) {
         try repeatedly(list, token) { (catalogue) throws(StoreError) in
-            try catalogue.deleteStagedItems(ofList: list.list, since: list.revision, limit: listBatch)
+            try catalogue.listItems.deleteStaged(ofList: list.list, since: list.revision, limit: listBatch)
         }
         try repeatedly(list, token) { (catalogue) throws(StoreError) in
-            try catalogue.reopenItems(ofList: list.list, until: list.revision, limit: listBatch)
+            try catalogue.listItems.reopen(ofList: list.list, until: list.revision, limit: listBatch)
         }
         try repeatedly(list, token) { (catalogue) throws(StoreError) in
-            try catalogue.undoPending(ofList: list.list, since: list.revision, limit: listBatch)
+            try catalogue.pendingItems.undo(ofList: list.list, since: list.revision, limit: listBatch)
         }
     }
 
@@ -216,10 +218,12 @@ extension Index {
             isMore = try change { (totals) throws(StoreError) in
                 try checkStaging(list.list, token)
                 let catalogue = try catalogue()
-                let ended = try catalogue.ended(inList: list.list, upTo: list.revision, limit: listBatch)
+                let ended = try catalogue.listItems.ended(inList: list.list, upTo: list.revision, limit: listBatch)
                 for (item, id) in ended {
-                    if try !catalogue.isListed(id, inList: list.list) { try deleteRecord(id, of: list.list, &totals) }
-                    try catalogue.deleteItem(item)
+                    if try !catalogue.listItems.contains(id, inList: list.list) {
+                        try deleteRecord(id, of: list.list, &totals)
+                    }
+                    try catalogue.listItems.delete(item)
                 }
                 return !ended.isEmpty
             }
@@ -229,7 +233,7 @@ extension Index {
     /// Deletes the records, and unpins the files, of some ids that are not listed any more.
     func deleteRecords(_ ids: [String], of list: Int64) throws(StoreError) {
         try change { (totals) throws(StoreError) in
-            for id in ids where try !catalogue().isListed(id, inList: list) {
+            for id in ids where try !catalogue().listItems.contains(id, inList: list) {
                 try deleteRecord(id, of: list, &totals)
             }
         }
@@ -237,9 +241,9 @@ extension Index {
 
     private func deleteRecord(_ id: String, of list: Int64, _ totals: inout Totals) throws(StoreError) {
         let catalogue = try catalogue()
-        try catalogue.deleteRecord(id, ofList: list)
-        try catalogue.deletePending(id, ofList: list)
-        if let set = try catalogue.pinSet(ofList: list) { try unpin(record: id, of: set, &totals) }
+        try catalogue.listRecords.delete(id, ofList: list)
+        try catalogue.pendingItems.delete(id, ofList: list)
+        if let set = try catalogue.pins.set(ofList: list) { try unpin(record: id, of: set, &totals) }
     }
 
     // MARK: Pages
@@ -252,23 +256,23 @@ extension Index {
         let bytes = records.reduce(0) { $0 + 600 + Int64($1.body.count) * 5 / 4 }
         return try changeWithRoom(for: bytes) { (totals) throws(StoreError) in
             let catalogue = try catalogue()
-            guard let state = try catalogue.list(list) else { throw taken }
+            guard let state = try catalogue.lists.list(list) else { throw taken }
             var change = state.change
             var stored: [StoredListRecord] = []
             for record in records {
-                guard let item = try catalogue.listedItem(record.item.id, ofList: list),
-                    try catalogue.settlePending(item.id, ofList: list, askedBy: record.asked.revision)
+                guard let item = try catalogue.listItems.item(record.item.id, ofList: list),
+                    try catalogue.pendingItems.settle(item.id, ofList: list, askedBy: record.asked.revision)
                 else { continue }
                 change += 1
-                try catalogue.insertRecord(record, list: list, change: change)
+                try catalogue.listRecords.insert(record, list: list, change: change)
                 try pin(record.files, record: item.id, ofList: list, &totals)
                 stored.append(
                     StoredListRecord(
                         id: item.id, isNumeric: item.isNumeric, modified: record.item.modified, body: record.body,
                         change: change))
             }
-            for id in missing { try catalogue.notePendingAttempt(id, ofList: list) }
-            try catalogue.saveChange(change, ofList: list)
+            for id in missing { try catalogue.pendingItems.noteAttempt(id, ofList: list) }
+            try catalogue.lists.saveChange(change, ofList: list)
             return stored
         }
     }
@@ -280,17 +284,17 @@ extension Index {
         if lists.isEmpty { return }
         try change { (totals) throws(StoreError) in
             for list in lists {
-                try catalogue().discardList(list)
-                if let set = try catalogue().pinSet(ofList: list) { try deletePinSet(set, &totals) }
+                try catalogue().lists.discard(list)
+                if let set = try catalogue().pins.set(ofList: list) { try deletePinSet(set, &totals) }
             }
         }
         try collectGarbage()
     }
 
     func collectGarbage() throws(StoreError) {
-        while let list = try catalogue().garbageList() {
+        while let list = try catalogue().lists.garbage() {
             _ = try change { (_) throws(StoreError) in
-                try catalogue().deleteGarbage(ofList: list, limit: listBatch)
+                try catalogue().lists.deleteGarbage(ofList: list, limit: listBatch)
             }
         }
     }

@@ -47,7 +47,7 @@ extension DiskStore {
     /// The space that the key's partials occupy on disk, which grows during a download; 0 while the index cannot be read.
     private func progress(of key: EntryKey) -> Int64 {
         let rows = try? withIndex(waitingFor: .zero) { (index) throws(StoreError) in
-            try index.catalogue().partials(of: key)
+            try index.catalogue().partials.partials(of: key)
         }
         return (rows ?? []).reduce(0) { $0 + (FileStatus(at: paths.data($1.id))?.allocated ?? 0) }
     }

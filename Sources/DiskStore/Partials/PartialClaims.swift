@@ -21,7 +21,7 @@ extension Index {
         try changeWithRoom(for: reserved) { (totals) throws(StoreError) in
             try insertPartial(id: record.id, claim: claim, key: record.key, reserved: reserved, &totals)
             if let epoch, !generations.tableNow.isCurrent(epoch) {
-                try catalogue().disownPartial(record.id)
+                try catalogue().partials.disown(record.id)
             }
             try countFolder(Self.partialsFolder, &totals)
         }
@@ -30,7 +30,7 @@ extension Index {
     func insertPartial(
         id: Int64, claim: Int64, key: EntryKey, reserved: Int64, _ totals: inout Totals
     ) throws(StoreError) {
-        try catalogue().insert(PartialRow(id: id, claim: claim, key: key, reserved: reserved, updated: now))
+        try catalogue().partials.insert(PartialRow(id: id, claim: claim, key: key, reserved: reserved, updated: now))
         totals.partials += reserved
         totals.noteTaken(id)
     }
@@ -38,7 +38,9 @@ extension Index {
     /// Changes a reservation. The row may be lost with its index: the reservation is then obsolete.
     func setReserved(_ id: Int64, from old: Int64, to new: Int64, sparesUseful: Bool = false) throws(StoreError) {
         try changeWithRoom(for: max(0, new - old), sparesUseful: sparesUseful) { (totals) throws(StoreError) in
-            if try catalogue().save(reserved: new, ofPartial: id, updated: now) { totals.partials += new - old }
+            if try catalogue().partials.save(reserved: new, ofPartial: id, updated: now) {
+                totals.partials += new - old
+            }
             try countFolder(Self.partialsFolder, &totals)
         }
     }
@@ -52,7 +54,7 @@ extension Index {
     @discardableResult
     func forgetPartial(_ id: Int64) throws(StoreError) -> Int64 {
         try change { (totals) throws(StoreError) in
-            let reserved = try catalogue().deletePartial(id)
+            let reserved = try catalogue().partials.delete(id)
             totals.partials -= reserved
             return reserved
         }
@@ -62,7 +64,7 @@ extension Index {
 
     /// Claims an idle partial of the key, if there is one. Its blocks are not verified yet.
     func claimPartial(for key: EntryKey) throws(StoreError) -> Partial? {
-        for row in try catalogue().partials(of: key) {
+        for row in try catalogue().partials.partials(of: key) {
             if let partial = try claim(row) { return partial }
         }
         return nil
@@ -89,7 +91,7 @@ extension Index {
             return nil
         }
         try change { (_) throws(StoreError) in
-            try catalogue().save(claim: claim, ofPartial: row.id, updated: now)
+            try catalogue().partials.save(claim: claim, ofPartial: row.id, updated: now)
         }
         return Partial(
             paths: paths, record: record, claim: claim, data: data, recordFile: recordFile, reserved: row.reserved)
@@ -112,7 +114,7 @@ extension Index {
             // Killed between the rename and the row: the complete body is in place without an entry.
             let isBack = try change { (totals) throws(StoreError) in
                 if try restorePartial(row.id) { return true }
-                totals.partials -= try catalogue().deletePartial(row.id)
+                totals.partials -= try catalogue().partials.delete(row.id)
                 return false
             }
             if !isBack {
@@ -137,7 +139,7 @@ extension Index {
     /// Restores the partial's name of a complete body whose commit was killed before its row. Inside a transaction,
     /// like commits; false if there is no such body, or no partial of that number.
     func restorePartial(_ id: Int64) throws(StoreError) -> Bool {
-        guard try !exists(id), try catalogue().partial(id) != nil else { return false }
+        guard try !exists(id), try catalogue().partials.partial(id) != nil else { return false }
         return clinux_rename_exclusive(paths.body(id), paths.data(id)) == 0
             || (errno == EINVAL || errno == ENOSYS) && rename(paths.body(id), paths.data(id)) == 0
     }
@@ -166,7 +168,7 @@ extension Index {
     func dropPartials(olderThan lifetime: Duration?, atLeast bytes: Int64 = .max) throws(StoreError) -> Int64 {
         var freed: Int64 = 0
         let oldest = lifetime.map { now - $0.components.seconds * 1000 }
-        for row in try catalogue().partials() {
+        for row in try catalogue().partials.all() {
             if freed >= bytes { break }
             if let oldest, row.updated >= oldest { continue }
             freed += try dropIfIdle(row)
@@ -177,7 +179,7 @@ extension Index {
     /// The bytes reserved for idle partials.
     func idlePartialBytes() throws(StoreError) -> Int64 {
         var bytes: Int64 = 0
-        for row in try catalogue().partials() {
+        for row in try catalogue().partials.all() {
             // A partial without its data is a leftover of a kill.
             let data = try? File(paths.data(row.id), O_RDONLY)
             if data?.tryLock(exclusive: false) != false { bytes += row.reserved }
@@ -197,11 +199,11 @@ extension Index {
         }
         // Killed before its row, it is among the bodies; just committed, the row no longer exists.
         return try change { (totals) throws(StoreError) in
-            guard try catalogue().partial(row.id) != nil, !isFile(paths.data(row.id)) else { return 0 }
+            guard try catalogue().partials.partial(row.id) != nil, !isFile(paths.data(row.id)) else { return 0 }
             removeName(paths.data(row.id))
             if try !exists(row.id) { unlink(paths.body(row.id)) }
             if let record = try recordPath(of: row.id) { removeName(record) }
-            let reserved = try catalogue().deletePartial(row.id)
+            let reserved = try catalogue().partials.delete(row.id)
             totals.partials -= reserved
             return reserved
         }

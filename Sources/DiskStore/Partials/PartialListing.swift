@@ -21,7 +21,7 @@ package struct PartialInfo: Sendable, Equatable {
 extension DiskStore {
     /// The key's partial, the most recently used one if there are several.
     package func partial(for key: EntryKey) throws(StoreError) -> PartialInfo? {
-        let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials(of: key) }
+        let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials.partials(of: key) }
         for row in rows {
             if let info = try info(of: row) { return info }
         }
@@ -30,7 +30,7 @@ extension DiskStore {
 
     /// All partials, the longest idle first.
     package func partials() throws(StoreError) -> [PartialInfo] {
-        let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials() }
+        let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials.all() }
         var all: [PartialInfo] = []
         for row in rows {
             if let info = try info(of: row) { all.append(info) }
@@ -41,7 +41,7 @@ extension DiskStore {
     /// Opens the key's partial for reading, the most recently used one if there are several, without claiming or
     /// locking it.
     package func openPartial(for key: EntryKey) throws(StoreError) -> PartialBody? {
-        let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials(of: key) }
+        let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials.partials(of: key) }
         for row in rows {
             if let files = try openFiles(of: row) { return try PartialBody(files) }
         }

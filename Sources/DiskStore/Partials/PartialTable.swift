@@ -7,18 +7,21 @@ struct PartialRow: Sendable {
     let updated: Int64
 }
 
-extension Catalogue {
+/// The incomplete bodies.
+struct PartialTable: StatementRunner {
+    let connection: Connection
+
     func partial(_ id: Int64) throws(StoreError) -> PartialRow? {
         try first(.partialByID, { $0.bind(1, id) }, row: PartialRow.init)
     }
 
     /// A key's partials, the most recently used first.
     func partials(of key: EntryKey) throws(StoreError) -> [PartialRow] {
-        try all(.partialsByKey, { $0.bind(1, keyHash(key)).bind(2, key.value) }, row: PartialRow.init)
+        try rows(.partialsByKey, { $0.bind(1, keyHash(key)).bind(2, key.value) }, row: PartialRow.init)
     }
 
     /// All partials, the longest idle first.
-    func partials() throws(StoreError) -> [PartialRow] { try all(.partialsByAge, row: PartialRow.init) }
+    func all() throws(StoreError) -> [PartialRow] { try rows(.partialsByAge, row: PartialRow.init) }
 
     func insert(_ partial: PartialRow) throws(StoreError) {
         try run(.insertPartial) { insert in
@@ -28,7 +31,7 @@ extension Catalogue {
     }
 
     /// - Returns: The bytes that were reserved for it.
-    func deletePartial(_ id: Int64) throws(StoreError) -> Int64 {
+    func delete(_ id: Int64) throws(StoreError) -> Int64 {
         try delete(.deletePartial, id, size: .reservation) ?? 0
     }
 
@@ -43,7 +46,7 @@ extension Catalogue {
     }
 
     /// Removes a partial's key, so that look-ups no longer find it.
-    func disownPartial(_ id: Int64) throws(StoreError) { try run(.disownPartial) { $0.bind(1, id) } }
+    func disown(_ id: Int64) throws(StoreError) { try run(.disownPartial) { $0.bind(1, id) } }
 }
 
 extension PartialRow {
@@ -52,4 +55,20 @@ extension PartialRow {
             id: row.integer(0), claim: row.integer(1), key: EntryKey(row.text(2)), reserved: row.integer(3),
             updated: row.integer(4))
     }
+}
+
+extension Query {
+    private static let selectPartial = "SELECT id, claim, key, reserved, updated FROM partials"
+    fileprivate static let insertPartial: Query =
+        "INSERT INTO partials (id, claim, key_hash, key, reserved, updated) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+    fileprivate static let reservation: Query = "SELECT reserved FROM partials WHERE id = ?1"
+    fileprivate static let deletePartial: Query = "DELETE FROM partials WHERE id = ?1"
+    fileprivate static let updateClaim: Query = "UPDATE partials SET claim = ?2, updated = ?3 WHERE id = ?1"
+    fileprivate static let updateReserved: Query = "UPDATE partials SET reserved = ?2, updated = ?3 WHERE id = ?1"
+    /// Keys are never empty.
+    fileprivate static let disownPartial: Query = "UPDATE partials SET key_hash = 0, key = '' WHERE id = ?1"
+    fileprivate static let partialByID: Query = "\(selectPartial) WHERE id = ?1"
+    fileprivate static let partialsByKey: Query =
+        "\(selectPartial) WHERE key_hash = ?1 AND key = ?2 ORDER BY updated DESC"
+    fileprivate static let partialsByAge: Query = "\(selectPartial) ORDER BY updated, id"
 }

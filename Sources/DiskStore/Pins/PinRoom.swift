@@ -17,11 +17,11 @@ extension Index {
             }
         }
         var missing: Int64 = 0
-        for (key, size) in announced where try catalogue.entries(of: key, limit: 1).isEmpty {
+        for (key, size) in announced where try catalogue.entries.variants(of: key, limit: 1).isEmpty {
             missing = min(missing + size, Self.most)
         }
         let room = try usage(totals).largestBody
-        guard try catalogue.pinnedBytes() + missing > room else { return }
+        guard try catalogue.holds.pinnedBytes() + missing > room else { return }
         let lack = try lackOfRoom(for: set, room: room)
         throw StoreError(.held, lack.message(announced: missing), path: paths.root)
     }
@@ -29,8 +29,8 @@ extension Index {
     /// - Parameter room: The bytes of the capacity that bodies can take.
     func lackOfRoom(for set: PinSetState, room: Int64) throws(StoreError) -> PinRoomLack {
         let catalogue = try catalogue()
-        let state = try catalogue.count(set)
-        let others = max(0, try catalogue.pinnedBytes() - state.allocated)
+        let state = try catalogue.pins.count(set)
+        let others = max(0, try catalogue.holds.pinnedBytes() - state.allocated)
         return PinRoomLack(set: state, otherPins: others, capacity: budget.capacity, room: room)
     }
 }

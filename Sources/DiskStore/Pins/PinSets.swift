@@ -9,28 +9,28 @@ extension DiskStore {
     package func savePinSet(_ set: NewPinSet, members: [NewPin]?) throws(StoreError) -> PinSetState {
         try withIndex { (index) throws(StoreError) in
             let set = try index.savePinSet(set, members: members)
-            return try index.catalogue().count(set)
+            return try index.catalogue().pins.count(set)
         }
     }
 
     package func pinSet(owner: String, name: String) throws(StoreError) -> PinSetState? {
         try withIndex { (index) throws(StoreError) in
-            guard let set = try index.catalogue().pinSet(owner: owner, name: name) else { return nil }
-            return try index.catalogue().count(set)
+            guard let set = try index.catalogue().pins.set(owner: owner, name: name) else { return nil }
+            return try index.catalogue().pins.count(set)
         }
     }
 
     package func pinSet(_ id: Int64) throws(StoreError) -> PinSetState? {
         try withIndex { (index) throws(StoreError) in
-            guard let set = try index.catalogue().pinSet(id) else { return nil }
-            return try index.catalogue().count(set)
+            guard let set = try index.catalogue().pins.set(id) else { return nil }
+            return try index.catalogue().pins.count(set)
         }
     }
 
     /// The set of the files that a list's records name; `nil` when they name none.
     package func pinSet(of list: ListState) throws(StoreError) -> PinSetState? {
         guard
-            let id = try withIndex({ (index) throws(StoreError) in try index.catalogue().pinSet(ofList: list.list) })
+            let id = try withIndex({ (index) throws(StoreError) in try index.catalogue().pins.set(ofList: list.list) })
         else { return nil }
         return try pinSet(id)
     }
@@ -40,7 +40,7 @@ extension DiskStore {
         try withIndex { (index) throws(StoreError) in
             let catalogue = try index.catalogue()
             var sets: [PinSetState] = []
-            for set in try catalogue.pinSets() { sets.append(try catalogue.count(set)) }
+            for set in try catalogue.pins.sets() { sets.append(try catalogue.pins.count(set)) }
             return sets
         }
     }
@@ -55,7 +55,7 @@ extension DiskStore {
     /// Deletes the sets of an owner.
     package func removePinSets(owner: String) throws(StoreError) {
         try withIndex { (index) throws(StoreError) in
-            for set in try index.catalogue().pinSets(owner: owner) {
+            for set in try index.catalogue().pins.sets(owner: owner) {
                 try index.change { (totals) throws(StoreError) in try index.deletePinSet(set, &totals) }
             }
         }
@@ -63,7 +63,7 @@ extension DiskStore {
 
     package func notePinSetComplete(_ set: PinSetState) throws(StoreError) {
         try withIndex { (index) throws(StoreError) in
-            try index.change { (_) throws(StoreError) in try index.catalogue().notePinSetComplete(set.set) }
+            try index.change { (_) throws(StoreError) in try index.catalogue().pins.noteComplete(set.set) }
         }
     }
 
@@ -83,12 +83,12 @@ extension DiskStore {
 
     package func pins(of set: PinSetState, after pin: Int64, limit: Int) throws(StoreError) -> [PinMember] {
         try withIndex { (index) throws(StoreError) in
-            try index.catalogue().pins(ofSet: set.set, after: pin, limit: Int64(limit))
+            try index.catalogue().pins.members(ofSet: set.set, after: pin, limit: Int64(limit))
         }
     }
 
     package func failedPins(of set: PinSetState) throws(StoreError) -> [PinMember] {
-        try withIndex { (index) throws(StoreError) in try index.catalogue().failedPins(ofSet: set.set) }
+        try withIndex { (index) throws(StoreError) in try index.catalogue().pins.failedMembers(ofSet: set.set) }
     }
 
     /// Notes what became of a member.
@@ -97,7 +97,7 @@ extension DiskStore {
     package func note(_ member: PinMember, error: String?) throws(StoreError) {
         try withIndex { (index) throws(StoreError) in
             try index.change { (_) throws(StoreError) in
-                try index.catalogue().save(
+                try index.catalogue().pins.save(
                     checked: error == nil ? index.now : nil, error: error ?? "", ofPin: member.pin)
             }
         }
@@ -107,13 +107,13 @@ extension DiskStore {
 
     /// For how long the key's entry may be stale because it is pinned, in seconds; `nil`: not for that.
     package func pinnedMaxStale(_ key: EntryKey) throws(StoreError) -> Int64? {
-        let seconds = try withIndex { (index) throws(StoreError) in try index.catalogue().pinnedMaxStale(key) }
+        let seconds = try withIndex { (index) throws(StoreError) in try index.catalogue().pins.maxStale(of: key) }
         return seconds < 0 ? nil : seconds
     }
 
     /// Returns the number of bytes that pinned entries occupy on disk.
     package func pinnedBytes() throws(StoreError) -> Int64 {
-        try withIndex { (index) throws(StoreError) in try index.catalogue().pinnedBytes() }
+        try withIndex { (index) throws(StoreError) in try index.catalogue().holds.pinnedBytes() }
     }
 }
 
@@ -124,18 +124,18 @@ extension Index {
 
     /// Holds an entry of a pinned key. Inside a transaction.
     func holdIfPinned(_ id: Int64, key: EntryKey, allocated: Int64, _ totals: inout Totals) throws(StoreError) {
-        if try catalogue().isPinned(key) { try holdPinned(id, allocated: allocated, &totals) }
+        if try catalogue().pins.contains(key) { try holdPinned(id, allocated: allocated, &totals) }
     }
 
     private func holdPinned(_ id: Int64, allocated: Int64, _ totals: inout Totals) throws(StoreError) {
         let catalogue = try catalogue()
-        if try catalogue.holders(of: id).isEmpty { totals.held += allocated }
-        try catalogue.insertHold(id, run: PinSchema.pinRun, allocated: allocated)
-        try catalogue.save(isPinned: true, of: id)
+        if try catalogue.holds.holders(of: id).isEmpty { totals.held += allocated }
+        try catalogue.holds.insert(id, run: PinSchema.pinRun, allocated: allocated)
+        try catalogue.entries.save(isPinned: true, of: id)
     }
 
     private func holdPinned(_ key: EntryKey, _ totals: inout Totals) throws(StoreError) {
-        for entry in try catalogue().entries(of: key) {
+        for entry in try catalogue().entries.variants(of: key) {
             try holdPinned(entry.id, allocated: entry.allocated, &totals)
         }
     }
@@ -143,11 +143,11 @@ extension Index {
     /// Lets the entries go of keys that are pinned no longer.
     private func releaseUnpinned(_ keys: [EntryKey], _ totals: inout Totals) throws(StoreError) {
         let catalogue = try catalogue()
-        for key in Set(keys) where try !catalogue.isPinned(key) {
-            for entry in try catalogue.entries(of: key)
-            where try catalogue.deleteHold(entry.id, run: PinSchema.pinRun) {
-                try catalogue.save(isPinned: false, of: entry.id)
-                if try catalogue.holders(of: entry.id).isEmpty { totals.held -= entry.allocated }
+        for key in Set(keys) where try !catalogue.pins.contains(key) {
+            for entry in try catalogue.entries.variants(of: key)
+            where try catalogue.holds.delete(entry.id, run: PinSchema.pinRun) {
+                try catalogue.entries.save(isPinned: false, of: entry.id)
+                if try catalogue.holds.holders(of: entry.id).isEmpty { totals.held -= entry.allocated }
             }
         }
     }
@@ -159,8 +159,8 @@ extension Index {
         let bytes = (members ?? []).reduce(4096) { $0 + 300 + 2 * Int64($1.url.utf8.count + $1.key.value.utf8.count) }
         return try changeWithRoom(for: bytes) { (totals) throws(StoreError) in
             let catalogue = try catalogue()
-            try catalogue.insertPinSet(new, list: 0)
-            guard let set = try catalogue.pinSet(owner: new.owner, name: new.name) else {
+            try catalogue.pins.insert(new, list: 0)
+            guard let set = try catalogue.pins.set(owner: new.owner, name: new.name) else {
                 throw StoreError(.damaged, "the index has lost a set of pins", path: paths.index)
             }
             guard let members else { return set }
@@ -172,17 +172,17 @@ extension Index {
             var gone: [EntryKey] = []
             var last: Int64 = 0
             while true {
-                let known = try catalogue.pins(ofSet: set.set, after: last, limit: 1000)
+                let known = try catalogue.pins.members(ofSet: set.set, after: last, limit: 1000)
                 guard let end = known.last else { break }
                 last = end.pin
                 for pin in known where missing.removeValue(forKey: pin.key) == nil {
-                    try catalogue.deletePin(pin.pin)
+                    try catalogue.pins.deleteMember(pin.pin)
                     gone.append(pin.key)
                 }
             }
             for key in order {
                 guard let member = missing[key] else { continue }
-                try catalogue.insertPin(member, set: set.set, record: "")
+                try catalogue.pins.insert(member, set: set.set, record: "")
                 try holdPinned(key, &totals)
             }
             try releaseUnpinned(gone, &totals)
@@ -194,8 +194,8 @@ extension Index {
     /// Deletes a set. Inside a transaction.
     func deletePinSet(_ set: Int64, _ totals: inout Totals) throws(StoreError) {
         let catalogue = try catalogue()
-        let keys = try catalogue.deletePins(ofSet: set)
-        try catalogue.deletePinSet(set)
+        let keys = try catalogue.pins.deleteMembers(ofSet: set)
+        try catalogue.pins.deleteSet(set)
         try releaseUnpinned(keys, &totals)
     }
 
@@ -204,24 +204,24 @@ extension Index {
     /// Gives a record these files, and no others. Inside a transaction.
     func pin(_ files: [NewPin], record: String, ofList list: Int64, _ totals: inout Totals) throws(StoreError) {
         let catalogue = try catalogue()
-        var set = try catalogue.pinSet(ofList: list)
+        var set = try catalogue.pins.set(ofList: list)
         if set == nil {
-            guard !files.isEmpty, let state = try catalogue.list(list) else { return }
+            guard !files.isEmpty, let state = try catalogue.lists.list(list) else { return }
             let name = state.name
             let shown = name.group.isEmpty ? name.name : "\(name.group)/\(name.name)"
-            try catalogue.insertPinSet(NewPinSet(owner: name.owner, name: shown), list: list)
-            set = try catalogue.pinSet(ofList: list)
+            try catalogue.pins.insert(NewPinSet(owner: name.owner, name: shown), list: list)
+            set = try catalogue.pins.set(ofList: list)
         }
         guard let set else { return }
-        let before = try catalogue.deletePins(ofSet: set, record: record)
+        let before = try catalogue.pins.deleteMembers(ofSet: set, record: record)
         for file in files {
-            try catalogue.insertPin(file, set: set, record: record)
+            try catalogue.pins.insert(file, set: set, record: record)
             try holdPinned(file.key, &totals)
         }
         try releaseUnpinned(before, &totals)
     }
 
     func unpin(record: String, of set: Int64, _ totals: inout Totals) throws(StoreError) {
-        try releaseUnpinned(try catalogue().deletePins(ofSet: set, record: record), &totals)
+        try releaseUnpinned(try catalogue().pins.deleteMembers(ofSet: set, record: record), &totals)
     }
 }

@@ -38,38 +38,39 @@ enum PinSchema {
         """
 }
 
-// Sets of pins and their members.
+/// Sets of pins and their members: see ``PinSchema``.
+struct PinTable: StatementRunner {
+    let connection: Connection
 
-extension Catalogue {
     private static let setColumns = "s.id, s.owner, s.name, s.list, s.max_stale, s.interval, s.is_new"
     private static let isPresent = "EXISTS (SELECT 1 FROM entries e WHERE e.key_hash = p.key_hash AND e.key = p.key)"
 
     // MARK: Sets
 
-    func pinSet(owner: String, name: String) throws(StoreError) -> PinSetState? {
+    func set(owner: String, name: String) throws(StoreError) -> PinSetState? {
         try first(
             "SELECT \(Self.setColumns) FROM pin_sets s WHERE owner = ?1 AND list = 0 AND name = ?2",
             { $0.bind(1, owner).bind(2, name) }, row: PinSetState.init)
     }
 
-    func pinSet(_ id: Int64) throws(StoreError) -> PinSetState? {
+    func set(_ id: Int64) throws(StoreError) -> PinSetState? {
         try first("SELECT \(Self.setColumns) FROM pin_sets s WHERE id = ?1", { $0.bind(1, id) }, row: PinSetState.init)
     }
 
     /// The set of the files that a list's records name.
-    func pinSet(ofList list: Int64) throws(StoreError) -> Int64? {
+    func set(ofList list: Int64) throws(StoreError) -> Int64? {
         try first("SELECT id FROM pin_sets WHERE list = ?1 AND list > 0", { $0.bind(1, list) }, row: { $0.integer(0) })
     }
 
-    func pinSets() throws(StoreError) -> [PinSetState] {
-        try all("SELECT \(Self.setColumns) FROM pin_sets s ORDER BY owner, list, name", row: PinSetState.init)
+    func sets() throws(StoreError) -> [PinSetState] {
+        try rows("SELECT \(Self.setColumns) FROM pin_sets s ORDER BY owner, list, name", row: PinSetState.init)
     }
 
-    func pinSets(owner: String) throws(StoreError) -> [Int64] {
-        try all("SELECT id FROM pin_sets WHERE owner = ?1", { $0.bind(1, owner) }, row: { $0.integer(0) })
+    func sets(owner: String) throws(StoreError) -> [Int64] {
+        try rows("SELECT id FROM pin_sets WHERE owner = ?1", { $0.bind(1, owner) }, row: { $0.integer(0) })
     }
 
-    func insertPinSet(_ set: NewPinSet, list: Int64) throws(StoreError) {
+    func insert(_ set: NewPinSet, list: Int64) throws(StoreError) {
         try run(
             """
             INSERT INTO pin_sets (owner, list, name, max_stale, interval, is_new) VALUES (?1, ?2, ?3, ?4, ?5, 1)
@@ -80,11 +81,11 @@ extension Catalogue {
         }
     }
 
-    func deletePinSet(_ id: Int64) throws(StoreError) {
+    func deleteSet(_ id: Int64) throws(StoreError) {
         try run("DELETE FROM pin_sets WHERE id = ?1") { $0.bind(1, id) }
     }
 
-    func notePinSetComplete(_ id: Int64) throws(StoreError) {
+    func noteComplete(_ id: Int64) throws(StoreError) {
         try run("UPDATE pin_sets SET is_new = 0 WHERE id = ?1") { $0.bind(1, id) }
     }
 
@@ -109,7 +110,7 @@ extension Catalogue {
 
     // MARK: Members
 
-    func insertPin(_ pin: NewPin, set: Int64, record: String) throws(StoreError) {
+    func insert(_ pin: NewPin, set: Int64, record: String) throws(StoreError) {
         try run(
             """
             INSERT INTO pins (pin_set, record, key_hash, key, url, request, checked, error)
@@ -122,8 +123,8 @@ extension Catalogue {
     }
 
     /// Members of a set, in the order in which they were added.
-    func pins(ofSet set: Int64, after pin: Int64, limit: Int64) throws(StoreError) -> [PinMember] {
-        try all(
+    func members(ofSet set: Int64, after pin: Int64, limit: Int64) throws(StoreError) -> [PinMember] {
+        try rows(
             """
             SELECT p.pin, p.key, p.url, p.request, p.checked, p.error, \(Self.isPresent), p.record FROM pins p
             WHERE p.pin_set = ?1 AND p.pin > ?2 ORDER BY p.pin LIMIT ?3
@@ -131,8 +132,8 @@ extension Catalogue {
     }
 
     /// Members that failed when they were last tried.
-    func failedPins(ofSet set: Int64) throws(StoreError) -> [PinMember] {
-        try all(
+    func failedMembers(ofSet set: Int64) throws(StoreError) -> [PinMember] {
+        try rows(
             """
             SELECT p.pin, p.key, p.url, p.request, p.checked, p.error, \(Self.isPresent), p.record FROM pins p
             WHERE p.pin_set = ?1 AND p.error <> '' ORDER BY p.pin
@@ -146,53 +147,37 @@ extension Catalogue {
     }
 
     /// Deletes members, and returns the keys that they had.
-    func deletePins(ofSet set: Int64, record: String? = nil) throws(StoreError) -> [EntryKey] {
+    func deleteMembers(ofSet set: Int64, record: String? = nil) throws(StoreError) -> [EntryKey] {
         let keys =
             if let record {
-                try all(
+                try rows(
                     "DELETE FROM pins WHERE pin_set = ?1 AND record = ?2 RETURNING key",
                     { $0.bind(1, set).bind(2, record) }, row: { EntryKey($0.text(0)) })
             } else {
-                try all(
+                try rows(
                     "DELETE FROM pins WHERE pin_set = ?1 RETURNING key", { $0.bind(1, set) },
                     row: { EntryKey($0.text(0)) })
             }
         return keys
     }
 
-    func deletePin(_ pin: Int64) throws(StoreError) { try run("DELETE FROM pins WHERE pin = ?1") { $0.bind(1, pin) } }
+    func deleteMember(_ pin: Int64) throws(StoreError) {
+        try run("DELETE FROM pins WHERE pin = ?1") { $0.bind(1, pin) }
+    }
 
     // MARK: Keys
 
-    func isPinned(_ key: EntryKey) throws(StoreError) -> Bool {
+    func contains(_ key: EntryKey) throws(StoreError) -> Bool {
         try first(
             "SELECT 1 FROM pins WHERE key_hash = ?1 AND key = ?2 LIMIT 1",
             { $0.bind(1, keyHash(key)).bind(2, key.value) }, row: { _ in true }) ?? false
     }
 
     /// The seconds for which the entries of a key may be stale, by its most permissive set, or -1 if they may not.
-    func pinnedMaxStale(_ key: EntryKey) throws(StoreError) -> Int64 {
+    func maxStale(of key: EntryKey) throws(StoreError) -> Int64 {
         try first(
             "SELECT max(s.max_stale) FROM pins p JOIN pin_sets s ON s.id = p.pin_set WHERE p.key_hash = ?1 AND p.key = ?2",
             { $0.bind(1, keyHash(key)).bind(2, key.value) }, row: { $0.isNull(0) ? -1 : $0.integer(0) }) ?? -1
-    }
-
-    /// Returns the number of bytes that pinned entries occupy on disk.
-    func pinnedBytes() throws(StoreError) -> Int64 {
-        try first(
-            "SELECT ifnull(sum(allocated), 0) FROM holds WHERE run = ?1", { $0.bind(1, PinSchema.pinRun) },
-            row: { $0.integer(0) }) ?? 0
-    }
-
-    /// Sets whether an entry is pinned. A pinned entry does not count as expired, and keeps its place in the order of use.
-    func save(isPinned: Bool, of id: Int64) throws(StoreError) {
-        try run("UPDATE access SET pinned = ?2 WHERE entry = ?1") { $0.bind(1, id).bind(2, isPinned ? 1 : 0) }
-        if isPinned { try run("UPDATE entries SET expires = NULL WHERE id = ?1") { $0.bind(1, id) } }
-    }
-
-    func deleteHold(_ id: Int64, run: Int64) throws(StoreError) -> Bool {
-        try self.run("DELETE FROM holds WHERE entry = ?1 AND run = ?2") { $0.bind(1, id).bind(2, run) }
-        return connection.changes > 0
     }
 }
 

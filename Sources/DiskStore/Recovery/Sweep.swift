@@ -112,7 +112,7 @@ extension Index {
                 guard try action(forBody: id) == .orphan else { continue }
                 if try !deleteUnlessInUse(id) {
                     // Open in a reader since before its row was lost: it counts until it can be deleted.
-                    try catalogue().insertDoomed(id, allocated: status.allocated)
+                    try catalogue().deletedBodies.insert(id, allocated: status.allocated)
                     totals.doomed += status.allocated
                     continue
                 }
@@ -126,7 +126,8 @@ extension Index {
     private func action(forBody id: Int64) throws(StoreError) -> BodyRecoveryAction {
         let catalogue = try catalogue()
         return try BodyRecoveryAction(
-            isEntry: catalogue.hasEntry(id), isDoomed: catalogue.isDoomed(id), isPartial: catalogue.partial(id) != nil)
+            isEntry: catalogue.entries.contains(id), isDoomed: catalogue.deletedBodies.contains(id),
+            isPartial: catalogue.partials.partial(id) != nil)
     }
 
     /// Counts a folder's own blocks.
@@ -163,10 +164,14 @@ extension Index {
         let catalogue = try catalogue()
         // Files with a row are the usual case, and cost no transaction.
         var unindexed = UnindexedPartialFiles(small: small)
-        for id in data where records[id] == nil { if try catalogue.partial(id) == nil { unindexed.data.append(id) } }
-        for (id, claim) in records { if try catalogue.partial(id) == nil { unindexed.records.append((id, claim)) } }
+        for id in data where records[id] == nil {
+            if try catalogue.partials.partial(id) == nil { unindexed.data.append(id) }
+        }
+        for (id, claim) in records {
+            if try catalogue.partials.partial(id) == nil { unindexed.records.append((id, claim)) }
+        }
         if !unindexed.isEmpty { try sweep(unindexed, &swept) }
-        for row in try catalogue.partials() {
+        for row in try catalogue.partials.all() {
             let record = records[row.id].map { paths.record(row.id, claim: $0) }
             swept.bytes += try recover(row, hasData: data.contains(row.id), record: record)
         }
@@ -216,8 +221,10 @@ extension Index {
         var swept = result
         try change { (totals) throws(StoreError) in
             for name in unindexed.small { delete("\(paths.partials)/\(name)", &swept) }
-            for id in unindexed.data where try catalogue().partial(id) == nil { delete(paths.data(id), &swept) }
-            for (id, claim) in unindexed.records where try catalogue().partial(id) == nil {
+            for id in unindexed.data where try catalogue().partials.partial(id) == nil {
+                delete(paths.data(id), &swept)
+            }
+            for (id, claim) in unindexed.records where try catalogue().partials.partial(id) == nil {
                 let path = paths.record(id, claim: claim)
                 // Without a row it may be in creation: its data is then locked.
                 let file = try? File(paths.data(id), O_RDONLY)

@@ -265,7 +265,7 @@ final class ListHistory {
 
     private func liveRows(_ state: ListState) throws -> [(id: ByteText, modified: String)] {
         try stores[0].withIndex { (index) throws(StoreError) in
-            try index.catalogue().all(
+            try index.catalogue().listItems.rows(
                 """
                 SELECT id, modified FROM list_items WHERE list = ?1 AND since <= ?2 AND until > ?2 ORDER BY position
                 """, { $0.bind(1, state.list).bind(2, state.revision) }, row: { ($0.text(0).asBytes, $0.text(1)) })

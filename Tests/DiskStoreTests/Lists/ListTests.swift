@@ -163,10 +163,10 @@ struct ListUnderTest {
         try list.takeOver((0..<3000).map { ("\($0)", 1) })
         let asked = try list.store.pending(of: list.state, after: .first(ofAttempt: 0), limit: 1)
         try list.settleAll()
-        #expect(try list.store.withIndex { (index) throws(StoreError) in try index.catalogue().listBytes() } > 0)
+        #expect(try list.store.withIndex { (index) throws(StoreError) in try index.catalogue().lists.bytes() } > 0)
         try list.store.removeLists(owner: "ann")
         #expect(try list.store.list(list.name) == nil)
-        #expect(try list.store.withIndex { (index) throws(StoreError) in try index.catalogue().listBytes() } == 0)
+        #expect(try list.store.withIndex { (index) throws(StoreError) in try index.catalogue().lists.bytes() } == 0)
         #expect(throws: StoreError.self) {
             try list.store.settle(asked.map { list.record($0) }, missing: [], of: state)
         }
@@ -206,7 +206,7 @@ struct ListUnderTest {
     }
 
     private func expectSearches(_ request: ListPageRequest) throws {
-        let sql = "EXPLAIN QUERY PLAN " + Catalogue.pageQuery(request)
+        let sql = "EXPLAIN QUERY PLAN " + ListRecordTable.pageQuery(request).text
         try list.store.withIndex { (index) throws(StoreError) in
             let plan = try index.catalogue().connection.prepare(sql)
             defer { plan.finalize() }

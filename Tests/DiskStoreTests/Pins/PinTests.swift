@@ -116,7 +116,7 @@ import Testing
         try store.put("other", pattern(4000))
         let oldest = try store.withIndex { (index) throws(StoreError) in
             try index.flush()
-            return try index.catalogue().longestUnused(limit: 10).map(\.id)
+            return try index.catalogue().entries.longestUnused(limit: 10).map(\.id)
         }
         #expect(try oldest == store.entries(for: EntryKey("other")).map(\.id))
     }
@@ -128,14 +128,15 @@ import Testing
         func order(descending: Bool = false) throws -> [Int64] {
             try store.withIndex { (index) throws(StoreError) in
                 try index.flush()
-                return try index.catalogue().identifiers(by: .age, descending: descending)
+                return try index.catalogue().entries.identifiers(by: .age, descending: descending)
             }
         }
         #expect(try order() == ids)
         #expect(try order(descending: true) == ids.reversed())
         try store.removePinSet(set)
         #expect(try order() == ids)
-        let evicted = try store.withIndex { (index) throws(StoreError) in try index.catalogue().longestUnused(limit: 2)
+        let evicted = try store.withIndex { (index) throws(StoreError) in
+            try index.catalogue().entries.longestUnused(limit: 2)
         }
         #expect(evicted.map(\.id) == Array(ids.prefix(2)))
     }
@@ -146,7 +147,7 @@ import Testing
         _ = try store.writeWhole("a", pattern(4000)).commit(entry)
         func expired() throws -> Int {
             try store.withIndex { (index) throws(StoreError) in
-                try index.catalogue().expired(at: index.now, limit: 10).count
+                try index.catalogue().entries.expired(at: index.now, limit: 10).count
             }
         }
         #expect(try expired() == 1)

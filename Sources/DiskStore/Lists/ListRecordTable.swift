@@ -32,11 +32,41 @@ package struct ListPageRequest: Sendable {
     }
 }
 
-extension Catalogue {
+/// The records of lists: see ``ListSchema``.
+struct ListRecordTable: StatementRunner {
+    let connection: Connection
+
+    func insert(_ record: NewListRecord, list: Int64, change: Int64) throws(StoreError) {
+        try delete(record.item.id, ofList: list)
+        try run(
+            "INSERT INTO list_records (list, id, modified, change, sort_key, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+        ) {
+            $0.bind(1, list).bind(2, record.item.id).bind(3, record.item.modified).bind(4, change)
+            $0.bind(5, record.sortKey.bytes).bind(6, record.body)
+        }
+    }
+
+    func delete(_ id: String, ofList list: Int64) throws(StoreError) {
+        try run("DELETE FROM list_records WHERE list = ?1 AND id = ?2") { $0.bind(1, list).bind(2, id) }
+    }
+
+    /// The records that were stored after a change, in the order in which they were.
+    func records(ofList list: Int64, afterChange change: Int64, limit: Int64) throws(StoreError) -> [StoredListRecord] {
+        try rows(
+            """
+            SELECT r.id, i.numeric, r.modified, r.body, r.change FROM lists l CROSS JOIN list_records r CROSS JOIN list_items i
+            WHERE l.id = ?1 AND r.list = l.id AND r.change > ?2
+                AND i.list = r.list AND i.id = r.id AND +i.since <= l.revision AND i.until > l.revision
+            ORDER BY r.change LIMIT ?3
+            """, { $0.bind(1, list).bind(2, change).bind(3, limit) }, row: StoredListRecord.init)
+    }
+
+    // MARK: Pages
+
     /// The SQL of a page: a search in one index from the position on, for any number of records.
     ///
     /// `+r.id` keeps SQLite from searching the items by the bounds of a page, for each record of it.
-    static func pageQuery(_ request: ListPageRequest) -> String {
+    static func pageQuery(_ request: ListPageRequest) -> Query {
         let (sign, direction) = request.isDescending ? ("<", "DESC") : (">", "ASC")
         let listed = "+i.since <= l.revision AND i.until > l.revision"
         let select =
@@ -71,7 +101,7 @@ extension Catalogue {
 
     func page(ofList list: Int64, _ request: ListPageRequest) throws(StoreError) -> [(StoredListRecord, ListPlace)] {
         let ends: Int64 = request.isDescending ? .max : .min
-        return try all(
+        return try rows(
             Self.pageQuery(request),
             { statement in
                 statement.bind(1, list).bind(2, Int64(request.limit))
@@ -115,5 +145,13 @@ extension Statement {
         case .key(let key, _): bind(index, key.bytes)
         case .array, .newest: break
         }
+    }
+}
+
+extension StoredListRecord {
+    init(_ row: Statement) {
+        self.init(
+            id: row.text(0), isNumeric: row.integer(1) != 0, modified: row.text(2), body: row.bytes(3),
+            change: row.integer(4))
     }
 }
