@@ -3,24 +3,26 @@ import DiskStore
 import TextIdentity
 
 extension DownloadCache {
-    /// Pins files under a name: downloads those that are not there, behind everything else, and keeps them in the store until
-    /// ``unpin(_:owner:)``, whatever is evicted. They count in the capacity.
+    /// Pins files under a name: downloads missing ones with background priority, and protects all of them from eviction until
+    /// ``unpin(_:owner:)``. Pinned files count towards the capacity.
     ///
-    /// The set is in the index before the first download: when this is cancelled, or the process ends, ``resumePins()``, another call,
-    /// or the next cache that is opened on the directory goes on, in this process or another. A set that has the name already gets
-    /// these members; what it had stays there if it is among them.
+    /// The set is saved in the index before the first download. If this call is cancelled or the process ends, the download is resumed by
+    /// another call, by ``resumePins()``, or by the next cache that is opened on the directory. If a set with the name exists, its members
+    /// are replaced; files that are members of both remain stored.
     ///
     /// - Parameters:
-    ///   - requests: The members, the most wanted first; `nil`: those that the set has. Credentials are not kept.
+    ///   - requests: The members in the order of download; `nil`: the members of the existing set. Credentials are not saved.
     ///   - name: The set's name.
-    ///   - owner: Whose set it is; also the owner of requests that name none.
-    ///   - options: What holds for all members.
-    ///   - refreshing: Asks the origin also whether members that are there still hold.
-    /// - Returns: How much of the set is there; members that failed are among ``PinSet/failed``, and are tried again by the next call.
-    /// - Throws: ``ImageCacheError``: `store(full)` when the set does not fit beside the other pins, with the figures: before anything is
-    ///   downloaded, where sizes are known (``BodyIntegrity/size``, what is stored), and then nothing has changed; else when a file of a
-    ///   new set finds no room, and the set is then not pinned. `notCached` when there is no such set, and no requests.
-    ///   `invalidRequest` for a request that cannot be pinned.
+    ///   - owner: The set's owner, which is also the owner of requests without one.
+    ///   - options: The options of all members; `nil`: those of the existing set, or the defaults.
+    ///   - refreshing: True to revalidate stored members.
+    /// - Returns: The state of the set. Members that failed are listed in ``PinSet/failed``, and the next call tries them again.
+    /// - Throws: ``ImageCacheError``, in particular with these codes:
+    ///   - `store(full)` if the set does not fit next to the other pins; the message has the figures. If the sizes are known
+    ///     (``BodyIntegrity/size``, or stored members), it is thrown before any download, and nothing changes. Otherwise it is thrown when a
+    ///     member of a new set does not fit, and the new set is removed.
+    ///   - `notCached` if `requests` is `nil` and there is no such set.
+    ///   - `invalidRequest` for a request that cannot be pinned.
     @discardableResult
     public func pin(
         _ requests: [FileRequest]?, as name: String, owner: String? = nil, options: PinOptions? = nil,
@@ -82,11 +84,12 @@ extension DownloadCache {
         return (try blocking.translating { try blocking.store.savePinSet(set, members: pins) }, known)
     }
 
-    /// Goes on with all sets of which something is missing, or is to be refreshed: what a process left undone that was killed.
+    /// Resumes all sets that a killed process left incomplete, and revalidates the members that are due for a refresh.
     ///
-    /// A cache does so by itself in the background (``Configuration/keepsPins``); this waits for the end.
+    /// A cache does the same in the background (``Configuration/keepsPins``); this call returns when all sets have been tried. Failures are
+    /// recorded in ``PinSet/failed`` and are not thrown.
     ///
-    /// Failures are noted in the sets, and are no errors.
+    /// - Throws: `cancelled`, or the error of reading the sets.
     public func resumePins() async throws(ImageCacheError) {
         let sets = try await pinSetStates()
         for set in sets where !set.isComplete || set.interval >= 0 {
@@ -100,7 +103,7 @@ extension DownloadCache {
         }
     }
 
-    /// The sets of pins, by owner and name, also those of the files of lists.
+    /// All sets of pins by owner and name, including the sets of the files of lists.
     public func pins() async throws(ImageCacheError) -> [PinSet] {
         try await executor.run { [self] () throws(ImageCacheError) in
             try blocking.translating {
@@ -116,9 +119,9 @@ extension DownloadCache {
         }
     }
 
-    /// Removes a set of pins. Its files stay in the store until they are evicted as any others are.
+    /// Removes a set of pins. Its files remain stored until they are evicted like any others.
     ///
-    /// - Returns: False when there was none.
+    /// - Returns: False if there is no such set.
     @discardableResult
     public func unpin(_ name: String, owner: String? = nil) async throws(ImageCacheError) -> Bool {
         try await executor.run { [self] () throws(ImageCacheError) in

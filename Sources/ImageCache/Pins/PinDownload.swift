@@ -2,13 +2,13 @@ import DiskStore
 import FoundationEssentials
 import Transfer
 
-/// Downloads the members of a set that are not there, several at a time, behind everything else.
+/// Downloads the missing members of a set in parallel, with background priority.
 struct PinDownload: Sendable {
     let cache: DownloadCache
     let set: PinSetState
-    /// Members that are there are confirmed too.
+    /// True to revalidate stored members.
     var refreshes = false
-    /// Requests of the members by key, where they are known better than the index knows them: with credentials.
+    /// The callers' requests by key. Unlike the requests in the index, they have credentials.
     var requests: [EntryKey: FileRequest] = [:]
     var width = 4
 
@@ -29,7 +29,7 @@ struct PinDownload: Sendable {
 
     /// Tries each member once.
     ///
-    /// - Throws: `store(full)` when a new set does not fit beside what else is pinned; it is then unpinned. `cancelled`.
+    /// - Throws: `store(full)` if a new set does not fit next to the other pins; the set is then removed. `cancelled`.
     func run() async throws(ImageCacheError) -> [Failure] {
         var failures: [Failure] = []
         var stop: ImageCacheError?
@@ -98,7 +98,7 @@ struct PinDownload: Sendable {
         } catch {
             if error.code == .cancelled { return .cancelled }
             if set.isNew, set.list == 0, let lack = lackOfRoom(error) { return .noRoom(url: member.url, lack) }
-            // The failure is reported even if it cannot be noted in the store.
+            // The failure is reported even if it cannot be recorded in the store.
             try? cache.blocking.store.note(member, error: error.message)
             return .failed(Failure(record: member.record, url: member.url, message: error.message, error: error))
         }
@@ -109,7 +109,7 @@ struct PinDownload: Sendable {
         return cause
     }
 
-    /// Takes the set back, because it cannot all be there, and says how much room it lacks.
+    /// Removes the set, which does not fit, and returns an error that says how much space it lacks.
     private func refused(_ url: String, _ error: StoreError) -> ImageCacheError {
         let error = cache.blocking.store.lacksRoom(for: set, url, error)
         try? cache.blocking.store.removePinSet(set)

@@ -2,8 +2,8 @@ import ConcurrencyPrimitives
 import DiskStore
 import FoundationEssentials
 
-/// Goes on with pins in the background as long as a cache is open: with what an earlier process left undone, then with what is to be
-/// refreshed.
+/// Keeps pins up to date in the background while a cache is open: resumes incomplete sets of earlier processes, and refreshes sets that are
+/// due.
 final class PinKeeper: Sendable {
     private let task = Locked<Task<Void, Never>?>(nil)
 
@@ -28,15 +28,15 @@ final class PinKeeper: Sendable {
 }
 
 extension DownloadCache {
-    /// Does what is due for the sets of pins.
+    /// Downloads and refreshes the sets that are due.
     ///
-    /// - Returns: The time until the next look.
+    /// - Returns: The delay until the next call.
     fileprivate func keepPins(_ schedule: inout PinSchedule) async -> Duration {
         var sets = (try? await pinSetStates()) ?? []
         let due = schedule.due(sets, now: milliseconds)
         if due.isEmpty { return .milliseconds(schedule.wait(sets, now: milliseconds)) }
         for set in due where !Task.isCancelled {
-            // Failures are noted in the set.
+            // Failures are recorded in the set.
             _ = try? await withTaskExecutorPreference(executor) {
                 try await PinDownload(cache: self, set: set).run()
             }

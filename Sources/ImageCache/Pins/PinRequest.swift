@@ -3,7 +3,7 @@ import FoundationEssentials
 import HTTPCaching
 import HTTPTypes
 
-/// A pinned request as the index keeps it, for the process that goes on with it. Nothing secret stands in it.
+/// The part of a pinned request that is saved in the index, so that another process can resume it. Contains no credentials.
 struct PinRequest: Codable {
     var url: String
     var owner: String?
@@ -31,7 +31,7 @@ struct PinRequest: Codable {
             key: resolved.key, url: resolved.url, request: Array(bytes), size: request.integrity.size)
     }
 
-    /// The request of a member; `nil` when it needs credentials, which are not kept.
+    /// The request of a member; `nil` if it needs credentials, which are not saved.
     static func request(of member: PinMember, by rules: CacheRules) -> FileRequest? {
         guard let pinned = try? JSONDecoder().decode(PinRequest.self, from: Data(member.request)) else { return nil }
         var request = FileRequest(pinned.url)

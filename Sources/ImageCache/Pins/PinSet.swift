@@ -1,43 +1,43 @@
-/// The state of a set of pins: its members, and those that are stored.
+/// The state of a set of pins.
 public struct PinSet: Sendable {
-    /// The set's name; of the files of a ``RecordList``, the list's, behind its group's and `/` if it has one.
+    /// The set's name. For the files of a ``RecordList``: the list's name, behind `GROUP/` if it has a group.
     public var name: String
-    /// Whose it is.
+    /// The set's owner.
     public var owner: String?
-    /// It has the files that the records of a list name.
+    /// True for the set of the files that the records of a list name.
     public var isOfList: Bool
-    /// The members.
+    /// The number of members.
     public var total: Int
-    /// The members that are stored.
+    /// The number of stored members.
     public var present: Int
-    /// The lengths of the stored members together, in bytes.
+    /// The total length of the stored members in bytes.
     public var bytes: Int64
-    /// The number of bytes that they occupy on disk.
+    /// The space that the stored members occupy on disk, in bytes.
     public var allocatedBytes: Int64
-    /// The members that failed when they were last tried.
+    /// The members whose last attempt failed.
     public var failed: [Failure]
 
     /// A member that failed.
     public struct Failure: Sendable {
         /// The URL, without userinfo.
         public var url: String
-        /// One sentence that a person can act on.
+        /// The reason, as a sentence for people.
         public var message: String
-        /// The error, when it happened in this very call.
+        /// The error, if the attempt was made by the call that returned this set.
         public var error: ImageCacheError?
     }
 
-    /// All members are there.
+    /// True if all members are stored.
     public var isComplete: Bool { present == total }
 }
 
 /// The options of all members of a set of pins.
 public struct PinOptions: Sendable, Hashable {
-    /// For how long a member may have been stale and be served all the same when the origin cannot be reached. Default: as the
-    /// server's fields allow.
+    /// The time after it became stale for which a member may be served while the origin is unreachable. Default: as the response's fields
+    /// allow.
     public var maxStale: Duration?
-    /// Members that were downloaded or confirmed longer ago are confirmed, by every process that
-    /// keeps pins (``DownloadCache/Configuration/keepsPins``). Default: never.
+    /// The age after which a member is revalidated, by any process that keeps pins (``DownloadCache/Configuration/keepsPins``). Default:
+    /// never.
     public var refreshInterval: Duration?
 
     public init(maxStale: Duration? = nil, refreshInterval: Duration? = nil) {
