@@ -15,15 +15,15 @@ extension KeyRules {
     /// `imgcache.json`
     public static let fileName = "imgcache.json"
 
-    /// Bytes that the file may have.
+    /// The size limit of the file in bytes.
     private static let sizeLimit = 1 << 20
 
-    /// The rules that `imgcache.json` in a cache directory gives; the default ones where there is no such file.
+    /// Reads the rules from `imgcache.json` in a cache directory. Without such a file, the rules are the default ones.
     ///
-    /// ``DownloadCache`` reads no file by itself: pass the rules on in ``DownloadCache/Configuration/rules``. All processes on a
-    /// directory should have the same rules, or they look for one URL in different places.
+    /// ``DownloadCache`` does not read the file itself: pass the rules in ``DownloadCache/Configuration/rules``. All processes that use a
+    /// directory must have the same rules; otherwise they look up the same URL under different keys.
     ///
-    /// - Throws: ``ImageCacheError`` with code `invalidRequest`, the file's path and the member that is wrong.
+    /// - Throws: ``ImageCacheError`` with code `invalidRequest`, the file's path and the name of the invalid member.
     public init(directory: String) throws(ImageCacheError) {
         self.init()
         let path = "\(directory)/\(Self.fileName)"
@@ -62,7 +62,7 @@ extension [any CodingKey] {
     fileprivate var words: String { map(\.stringValue).joined(separator: ".") }
 }
 
-/// The contents of the file. A member that is none of these is a mistake in its name, and refused.
+/// The contents of the file. An unknown member is rejected, as it is probably a misspelt name.
 private struct RulesFile: Decodable {
     struct Problem: Error {
         let text: String

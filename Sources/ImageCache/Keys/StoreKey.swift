@@ -3,26 +3,26 @@ import DiskStore
 package import HTTPTypes
 package import TextIdentity
 
-/// The key of something in the store. All keys are made, read and compared here.
+/// A key in the store. This type creates, parses and compares all of them.
 ///
 /// | kind | text | used for |
 /// |---|---|---|
 /// | ``response(_:)`` | `METHOD NAMESPACE CONTENT URL` | entries, partials, locks and pins of responses |
 /// | ``derivedImages(_:)`` | `IMAGES-OF-METHOD NAMESPACE CONTENT URL` | images made from the response |
-/// | ``noVarySearch(_:)`` | `METHOD NAMESPACE CONTENT URL search` | responses that do not vary on all of their query; the URL has none |
-/// | ``errorResponse(_:)`` | `status METHOD NAMESPACE CONTENT URL` | the partial of a response with another status than 200 |
+/// | ``noVarySearch(_:)`` | `METHOD NAMESPACE CONTENT URL search` | responses that do not vary on their whole query; the URL has no query |
+/// | ``errorResponse(_:)`` | `status METHOD NAMESPACE CONTENT URL` | the partial of a response whose status is not 200 |
 /// | ``unresumable(_:_:)`` | `REQUESTMETHOD of METHOD NAMESPACE CONTENT URL` | the partial of a body that no later request resumes |
-/// | ``verified(_:_:)`` | `ALGORITHM=HEX METHOD NAMESPACE CONTENT URL` | the partial of a body that mirrors send and a digest proves |
+/// | ``verified(_:_:)`` | `ALGORITHM=HEX METHOD NAMESPACE CONTENT URL` | the partial of a body from mirrors, verified by a digest |
 /// | ``value(_:_:)`` | `value NAMESPACE NAME` | a value of the application |
 /// | ``list(owner:group:name:)`` | `list LENGTH:OWNER LENGTH:GROUP NAME` | the lock of a list of records |
-/// | ``transient(_:)`` | `transient NUMBER` | a body that look-ups never find |
+/// | ``transient(_:)`` | `transient NUMBER` | a body that is not found by look-ups |
 ///
-/// * METHOD is the request's method; HEAD counts as GET. A method that begins one of the other kinds has a colon in front.
+/// * METHOD is the request's method; HEAD counts as GET. A method that equals the first word of another kind has a colon in front.
 /// * NAMESPACE is `-` for the shared one, otherwise `LENGTH:TEXT` with a length in bytes (``Namespace``).
 /// * CONTENT is `-`, or `LENGTH:HEX` with the digest of the request's content if the response depends on it.
-/// * URL is a normalised URL. A space in it, which no URL has, is written as `%20`.
+/// * URL is a normalised URL. A space, which is invalid in URLs, is written as `%20`.
 ///
-/// Different keys have different texts, so requests with different namespaces never share an entry. Keys compare by their bytes.
+/// Different keys have different texts, so requests in different namespaces never share an entry. Keys are compared by bytes.
 package enum StoreKey: Sendable, Hashable {
     case response(RequestKey)
     case derivedImages(RequestKey)
@@ -34,10 +34,10 @@ package enum StoreKey: Sendable, Hashable {
     case list(owner: ByteText, group: ByteText, name: ByteText)
     case transient(UInt64)
 
-    /// A key that no other body has.
+    /// A unique key.
     static var transient: StoreKey { .transient(.random(in: .min ... .max)) }
 
-    /// The namespace of what is stored under the key; `nil` for a kind without one.
+    /// The namespace of the key; `nil` for a kind without one.
     package var namespace: Namespace? {
         switch self {
         case .response(let request), .derivedImages(let request), .noVarySearch(let request),
@@ -54,7 +54,7 @@ package enum StoreKey: Sendable, Hashable {
     fileprivate static let searchSuffix = " search"
     fileprivate static let words = ["list", "status", "transient", "value"]
 
-    /// The key as the store has it.
+    /// The key's text in the store.
     package var text: String {
         switch self {
         case .response(let request): return request.text()
@@ -77,13 +77,13 @@ package enum StoreKey: Sendable, Hashable {
         }
     }
 
-    /// The key with this text; `nil` for a text that is not a key.
+    /// Parses a key; `nil` for a text that is not a key.
     package init?(_ text: String) {
         guard let key = StoreKey(reading: KeyReader(text)), key.text.hasSameBytes(as: text) else { return nil }
         self = key
     }
 
-    /// Reads any text that resembles a key. Only the comparison with the text of the result proves that it is one.
+    /// Parses any text that resembles a key. The caller compares it with the text of the result to reject others.
     private init?(reading text: KeyReader) {
         var rest = text
         guard let word = rest.word() else { return nil }
@@ -131,7 +131,7 @@ package enum StoreKey: Sendable, Hashable {
     }
 }
 
-/// The parts of a request that its keys are made of.
+/// The parts of a request that its keys consist of.
 package struct RequestKey: Sendable, Hashable {
     package let method: HTTPRequest.Method
     package let namespace: Namespace
@@ -159,14 +159,14 @@ package struct RequestKey: Sendable, Hashable {
         String(decoding: url.utf8.flatMap { $0 == space ? Array("%20".utf8) : [$0] }, as: UTF8.self)
     }
 
-    /// The key of responses that do not vary on all of their query.
+    /// The key of responses that do not vary on their whole query.
     package var noVarySearch: StoreKey {
         let path = Substring(url.utf8.prefix { $0 != UInt8(ascii: "?") })
         return .noVarySearch(
             RequestKey(url: String(path), method: method, contentDigest: contentDigest, namespace: namespace))
     }
 
-    /// All that a removal of the URL removes: the responses to it and to equivalent URLs, and the images made from them.
+    /// The keys that removing the URL removes: its responses, those of equivalent URLs, and the images made from them.
     var removedKeys: [EntryKey] { [.response(self), .derivedImages(self), noVarySearch].map { EntryKey($0) } }
 
     /// The same request in another namespace.
@@ -192,15 +192,15 @@ package struct RequestKey: Sendable, Hashable {
     }
 }
 
-/// The users among whom an entry is shared. Entries of one namespace are never used for another.
+/// The users who share an entry. An entry is used only for requests in its namespace.
 ///
 /// | namespace | text |
 /// |---|---|
-/// | all requests without credentials and owner | none |
-/// | an owner that the caller names | `owner:NAME` |
+/// | requests without credentials or owner | none |
+/// | an owner named by the caller | `owner:NAME` |
 /// | a user with a password | `user:NAME` |
-/// | other credentials, known by their digest alone | `authorization:HEX` |
-/// | the machine's `.netrc`, or another file | `netrc`, `netrc:PATH` |
+/// | other credentials, of which only the digest is known | `authorization:HEX` |
+/// | the default `.netrc`, or another file | `netrc`, `netrc:PATH` |
 package enum Namespace: Sendable, Hashable {
     case shared
     case owner(ByteText)
@@ -249,24 +249,24 @@ extension EntryKey {
 
     var isOfNoVarySearch: Bool { if case .noVarySearch? = StoreKey(value) { true } else { false } }
 
-    /// The request whose response is stored under the key; `nil` for another kind of key.
+    /// The request, if this is the key of a response.
     var request: RequestKey? { if case .response(let request)? = StoreKey(value) { request } else { nil } }
 }
 
 extension HTTPRequest.Method {
-    /// The method in keys. A colon, which no method has, separates it from the words that begin other kinds of keys.
+    /// The method in keys. A colon, which is invalid in methods, distinguishes it from the words that begin other kinds of keys.
     fileprivate var word: String {
         StoreKey.words.contains(rawValue) || rawValue.hasPrefix(StoreKey.derivedPrefix) ? ":" + rawValue : rawValue
     }
 
-    /// The method that ``word`` gives.
+    /// Parses ``word``.
     fileprivate init?(word: Substring) {
         self.init(String(Substring(word.utf8.drop { $0 == UInt8(ascii: ":") })))
     }
 }
 
 extension String {
-    /// Appends a part that may have any bytes, with its length in front, and a space.
+    /// Appends a part of arbitrary bytes, preceded by its length, and a space.
     fileprivate mutating func append(part: String?) {
         if let part {
             self += String(part.utf8.count)
@@ -279,20 +279,19 @@ extension String {
     }
 }
 
-/// Reads the parts of a key one after another.
+/// Reads the parts of a key in order.
 private struct KeyReader {
     private var rest: Substring
 
     init(_ text: String) { rest = text[...] }
 
-    /// The rest.
     var text: Substring { rest }
 
     mutating func skip(_ count: Int) { rest = Substring(rest.utf8.dropFirst(count)) }
 
     mutating func drop(_ count: Int) { rest = Substring(rest.utf8.dropLast(count)) }
 
-    /// The text before a space, which is skipped as well.
+    /// Reads the text before the next space, and skips the space.
     mutating func word() -> Substring? {
         guard let end = rest.utf8.firstIndex(of: UInt8(ascii: " ")) else { return nil }
         defer { rest = rest[rest.utf8.index(after: end)...] }
@@ -306,7 +305,7 @@ private struct KeyReader {
         return true
     }
 
-    /// A part that may have any bytes; `.some(nil)` for one that is absent, `nil` for a text that is not a part.
+    /// Reads a part of arbitrary bytes; `.some(nil)` for an absent part, `nil` for invalid text.
     mutating func part() -> Substring?? {
         if skipWord("-") { return .some(nil) }
         guard let colon = rest.utf8.firstIndex(of: UInt8(ascii: ":")), let count = Int(rest[..<colon]), count >= 0

@@ -1,9 +1,9 @@
 import DiskStore
 import ImageCodec
 
-/// The metadata that the store keeps of a derived image, beside the bytes of its file.
+/// The metadata of a derived image in the store.
 struct DerivedImageRecord: Sendable {
-    /// The store's number of the original.
+    /// The entry number of the original in the store.
     var original: Int64
     /// In pixels.
     var width: Int
@@ -12,11 +12,11 @@ struct DerivedImageRecord: Sendable {
     var format: ImageFormat?
     /// The tolerated fault of the original.
     var damage: ImageCodecError?
-    /// The original's response, for its freshness when the original itself is no longer stored.
+    /// The original's response, which decides on freshness when the original is no longer stored.
     var response: ResponseRecord
 
     private static let formatVersion: UInt8 = 0x82
-    /// A version that records neither format nor damage.
+    /// An older version, without format and damage.
     private static let formerVersion: UInt8 = 0x81
 
     var encoded: [UInt8] {
@@ -34,7 +34,7 @@ struct DerivedImageRecord: Sendable {
         return writer.bytes + response.encoded
     }
 
-    /// `nil` for bytes that are something else.
+    /// Returns `nil` for bytes in another format.
     init?(decoding bytes: [UInt8]) {
         var reader = FieldReader(bytes)
         guard let version = reader.readByte(), version == Self.formatVersion || version == Self.formerVersion,
@@ -66,7 +66,7 @@ struct DerivedImageRecord: Sendable {
         self.response = response
     }
 
-    /// `.some(nil)`: no damage; `nil`: the bytes are something else.
+    /// Reads the damage; `.some(nil)` if there is none, `nil` for invalid bytes.
     private static func damage(_ reader: inout FieldReader) -> ImageCodecError?? {
         guard let kind = reader.readByte(), kind <= 2 else { return nil }
         guard kind > 0 else { return .some(nil) }
@@ -81,7 +81,7 @@ struct StoredDerivedImage: Sendable {
     var entry: StoredEntry
     var record: DerivedImageRecord
 
-    /// `nil` for metadata that is something else.
+    /// Returns `nil` for an entry with other metadata.
     init?(_ entry: StoredEntry) {
         guard let record = DerivedImageRecord(decoding: entry.metadata) else { return nil }
         self.entry = entry

@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// The byte format of entry metadata and partial headers in the store: length-prefixed values, little-endian, no padding.
 ///
-/// Every reader is bounds-checked: bytes from disk may be anything.
+/// The reader checks all bounds, because bytes from disk may be damaged.
 struct FieldWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -31,7 +31,7 @@ struct FieldWriter {
         write(length: fields.count)
         for field in fields {
             write(field.name.rawName)
-            // Byte by byte: a value need not be text.
+            // As bytes, because a value need not be valid UTF-8.
             field.withUnsafeBytesOfValue { value in
                 write(length: value.count)
                 bytes.append(contentsOf: value)
@@ -39,7 +39,7 @@ struct FieldWriter {
         }
     }
 
-    /// Lengths are LEB128: one byte for nearly every header field.
+    /// Lengths are written as LEB128: one byte for nearly every header field.
     mutating func write(length: Int) {
         var rest = UInt(length)
         while rest >= 0x80 {
@@ -50,7 +50,7 @@ struct FieldWriter {
     }
 }
 
-/// Reads what ``FieldWriter`` wrote; `nil` once the bytes do not add up.
+/// Reads the format of ``FieldWriter``; every method returns `nil` for invalid bytes.
 struct FieldReader {
     private let bytes: [UInt8]
     private var position = 0
@@ -85,7 +85,7 @@ struct FieldReader {
         return bytes[position..<position + count]
     }
 
-    /// `.some(nil)`: an absent value was written; `nil`: the bytes are damaged.
+    /// Reads an optional text: `.some(nil)` if it is absent, `nil` if the bytes are invalid.
     mutating func readOptionalString() -> String?? {
         switch readByte() {
         case 0: .some(nil)

@@ -4,11 +4,11 @@ import HTTPSemantics
 import HTTPTypes
 
 extension ResponseRecord {
-    /// Bumped when the format changes; records of an unknown version count as absent. Those of version 1 hold the request's
-    /// fields as they were sent.
+    /// Increased when the format changes. Records of an unknown version are ignored. Records of version 1 have the request's fields in
+    /// plain.
     private static let formatVersion: UInt8 = 2
 
-    /// The record's bytes, without the values of cookies: they are for the client whose request received the response.
+    /// The record's bytes. The values of cookies are left out, because they are meant only for the client that received the response.
     var encoded: [UInt8] {
         var writer = FieldWriter()
         writer.write(Self.formatVersion)
@@ -31,7 +31,7 @@ extension ResponseRecord {
         return writer.bytes
     }
 
-    /// `nil` for bytes that are damaged or of another version.
+    /// Returns `nil` for bytes that are damaged or of an unknown version.
     init?(decoding bytes: [UInt8]) {
         var reader = FieldReader(bytes)
         guard let version = reader.readByte(), (1...Self.formatVersion).contains(version),
@@ -72,7 +72,7 @@ extension FieldWriter {
 }
 
 extension FieldReader {
-    /// The request's fields in a record: in version 1 the fields themselves.
+    /// Reads the selecting request fields: digests, or in version 1 the fields themselves.
     fileprivate mutating func readSelecting(_ version: UInt8) -> (raw: HTTPFields, digests: SelectingFields?)? {
         if version == 1 { return readFields().map { ($0, nil) } }
         guard let count = readLength(), count <= 1000 else { return nil }

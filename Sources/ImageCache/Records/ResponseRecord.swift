@@ -1,13 +1,13 @@
 public import HTTPCaching
 
-/// The metadata that the store keeps of a response beside its body, for later decisions.
+/// The metadata of a stored response, from which its later use is decided.
 ///
-/// The same record stands at the head of a partial, so that a killed download can be continued and, once whole, stored
-/// as if it had never been interrupted.
+/// A partial begins with the same record, so that a killed download can be resumed and, once complete, stored as if it had not been
+/// interrupted.
 public struct ResponseRecord: Sendable, Equatable {
     /// The requested URL, without userinfo.
     public var url: String
-    /// The final response, as RFC 9111 sees it.
+    /// The final response and its redirects, as needed by RFC 9111.
     public var response: StoredResponse
 
     /// The URL after redirects.
