@@ -1,9 +1,9 @@
 import HTTPSemantics
 import HTTPTypes
 
-/// Mirrors that a response announces: `Link` fields with the relation `duplicate` (RFC 6249 section 3, RFC 8288).
+/// The mirrors that a response announces in `Link` fields with the relation `duplicate` (RFC 6249 section 3, RFC 8288).
 enum DuplicateLinks {
-    /// More of one response are passed over.
+    /// The limit of mirrors from one response; further ones are ignored.
     private static let most = 100
 
     /// - Parameter base: The URL of the response, which relative links are resolved against.

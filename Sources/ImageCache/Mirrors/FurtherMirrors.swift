@@ -2,7 +2,7 @@ import ConcurrencyPrimitives
 import HTTPSemantics
 import Transfer
 
-/// The mirrors that may bring parts of a body while another one brings it: one of each origin.
+/// The mirrors that may send parts of a body while another mirror sends it: at most one for each origin.
 final class FurtherMirrors: Sendable {
     private struct State {
         var bytes: Int64 = 0
@@ -20,7 +20,7 @@ final class FurtherMirrors: Sendable {
     init(besides first: Mirror, of others: [Mirror], _ transport: MirroringTransport) {
         self.first = first
         self.transport = transport
-        // Limits are those of an origin: a second mirror there would bring nothing.
+        // Rates are limited by origin, so a second mirror at the same origin would not help.
         var origins = Set([try? HTTPURL(first.url).origin])
         mirrors = others.filter { origins.insert(try? HTTPURL($0.url).origin).inserted }
     }
@@ -30,11 +30,11 @@ final class FurtherMirrors: Sendable {
         return FurtherSources(mirrors.map { request.addressed(to: $0.url, isAlone: false) }) { self.note($1, of: $0) }
     }
 
-    /// The bytes that they have brought.
+    /// The number of bytes that these mirrors have sent.
     var bytes: Int64 { state.withLock { $0.bytes } }
-    /// Those that have brought some.
+    /// The URLs of the mirrors that have sent any bytes.
     var contributors: Set<String> { state.withLock { $0.contributors } }
-    /// Those that bring no part any more: for good, and in this round.
+    /// The mirrors that send no further parts: those with another representation, and those that failed in this round.
     var aside: (forGood: Set<String>, lately: Set<String>) { state.withLock { ($0.unjoinable, $0.failed) } }
 
     private func note(_ event: FurtherSources.Event, of index: Int?) {
@@ -43,7 +43,7 @@ final class FurtherMirrors: Sendable {
         case .putAside(let reason, let kind):
             state.withLock { state in
                 if kind == .differs { state.unjoinable.insert(mirror.url) }
-                // A slow one is better than none, and the first one's failure is the transfer's own.
+                // A slow mirror may be tried again, and a failure of the first mirror is handled as a failure of the transfer.
                 if kind == .failed, index != nil { state.failed.insert(mirror.url) }
             }
             transport.tell(.putAside(url: URLText.withoutUserinfo(mirror.url), reason: reason))

@@ -3,11 +3,11 @@ import HTTPSemantics
 import HTTPTypes
 import Transfer
 
-/// One mirrored transfer: asks the sources in turn until one of them has served the rest, alone or together with others.
+/// One transfer from mirrors: tries the sources in turn until the body is complete. A source may be joined by others.
 ///
-/// Used by one task.
+/// Used by one task only.
 final class MirroredRun {
-    /// Bad pieces after which a source is asked no more.
+    /// The number of bad pieces after which a source is refused.
     private static let mostBadPieces = 3
 
     private let transport: MirroringTransport
@@ -15,22 +15,22 @@ final class MirroredRun {
     private let sink: CheckingSink
     private let events: @Sendable (TransferEvent) -> Void
     private var sources: [Mirror]
-    /// Sources that will not serve the file.
+    /// Sources that are not tried again.
     private var refused: Set<String> = []
-    /// Sources that failed in this round.
+    /// Sources that failed in the current round.
     private var failed: Set<String> = []
-    /// Sources that gave another representation beside others: each of them is asked for all of it, or nothing.
+    /// Sources whose representation differs from that of the body. They may only serve a body alone.
     private var unjoinable: Set<String> = []
     private var badPieces: [String: Int] = [:]
     private var round = 0
-    /// The sources whose bytes are in the body under way.
+    /// The sources that have sent bytes of the current body.
     private var contributors: Set<String> = []
-    /// True if sources may still be joined; false after a body joined from several sources failed verification as a whole.
+    /// True if a body may be joined from several sources; false after a joined body had the wrong digest.
     private var joins = true
     private var received: Int64 = 0
     private var attempts = 0
     private let heldAtFirst: Int64
-    /// True if the response that the body began with has a digest that can be verified.
+    /// True if the response at the start of the body has a digest that can be verified.
     private var hasAnnouncedDigest = false
     /// The outcome when no source is left.
     private var last: Result<TransferResult, TransferError>?
@@ -46,7 +46,7 @@ final class MirroredRun {
         let own = transport.mirrors.contains { $0.url == request.url } ? [] : [Mirror(request.url)]
         sources = own + transport.mirrors
         heldAtFirst = sink.held()?.heldBytes ?? 0
-        // The partial of an earlier run may be of any of them.
+        // The source of an earlier run's partial is not known.
         if heldAtFirst > 0 { contributors = [""] }
     }
 
@@ -70,7 +70,7 @@ final class MirroredRun {
 
     // MARK: Sources
 
-    /// The source to ask now; `nil`: none is left.
+    /// The next source, or `nil` if there is none left. Pauses before it starts another round.
     private func nextSource() async throws(TransferError) -> Mirror? {
         if let source = candidates.first { return source }
         guard sources.count > 1, sources.contains(where: { !refused.contains($0.url) }),
@@ -88,7 +88,7 @@ final class MirroredRun {
     private var candidates: [Mirror] {
         let left = sources.filter { !refused.contains($0.url) && !failed.contains($0.url) }
         let ordered = transport.rates.ordered(left)
-        // A partial or stored body is continued or confirmed at its own resource, unless a digest verifies the whole.
+        // A partial is resumed, and a stored body revalidated, at its own resource, unless a digest verifies the whole body.
         guard let url = request.conditions?.url ?? (proves ? nil : sink.held()?.url),
             let first = ordered.firstIndex(where: { transport.signatures.isSameResource($0.url, url) })
         else { return ordered }
@@ -99,10 +99,10 @@ final class MirroredRun {
         sources.contains { $0.url != source.url && !refused.contains($0.url) && !failed.contains($0.url) }
     }
 
-    /// True if bytes of several sources may be joined, because the resulting body is verified.
+    /// True if the body will be verified by a digest, so that bytes of several sources may be joined.
     private var proves: Bool {
         guard joins else { return false }
-        // A joined body is kept under the digest of the request, or of the response in its record.
+        // A joined body is stored under the digest of the request, or of the response in its record.
         if !transport.mirrors.isEmpty, let digest = transport.digest { return digest.algorithm.isCollisionResistant }
         return hasAnnouncedDigest
     }
@@ -117,7 +117,7 @@ final class MirroredRun {
         }
     }
 
-    /// Adds the mirrors that the response under way announced.
+    /// Adds the mirrors that the current response announces.
     private func takeAnnounced() {
         guard transport.usesAnnouncedMirrors, let head = sink.head else { return }
         if head.status == .ok {
@@ -126,7 +126,7 @@ final class MirroredRun {
         }
         for mirror in DuplicateLinks.mirrors(in: head.fields, base: head.finalURL)
         where !sources.contains(where: { $0.url == mirror.url }) {
-            // Behind those that were named.
+            // Behind the mirrors of the request.
             sources.append(Mirror(mirror.url, priority: 1_000_000 + mirror.priority))
         }
     }
@@ -164,7 +164,7 @@ final class MirroredRun {
         let isFault = result.outcome == .status && RetryState.isRetryable(status: result.head.status.code)
         note(source, result.bytesReceived - (further?.bytes ?? 0), clock.now - start, failed: isFault)
         takeAnnounced()
-        // A single source is verified at the end by whoever stores the body.
+        // A body from a single source is verified when it is stored.
         if result.outcome == .body, sources.count > 1 { try verify() }
         return result
     }
@@ -175,7 +175,7 @@ final class MirroredRun {
         }
     }
 
-    /// True if several sources may bring one body at once. What they are besides, and whether they have it, is found out when they are needed.
+    /// True if several sources may send parts of one body in parallel. Whether they have the same body is checked when they are needed.
     private var mayBeDivided: Bool { proves && !transport.mirrors.isEmpty && transport.integrity.pieces == nil }
 
     private func sources(besides source: Mirror) -> [Mirror] {
@@ -199,7 +199,7 @@ final class MirroredRun {
             source.url, bytes: bytes, seconds: Double(seconds) + Double(attoseconds) / 1e18, failed: failed)
     }
 
-    /// Finds out by which validator another source continues what is held.
+    /// Learns by a HEAD request with which validator another source can resume the partial.
     private func findBasis(at source: Mirror, _ addressed: TransferRequest) async throws(TransferError) {
         sink.basis = nil
         guard sources.count > 1, proves, let held = sink.held(),
@@ -227,7 +227,7 @@ final class MirroredRun {
         guard let defect = error.cause as? BodyDefect else { throw completed(error) }
         let failure = refusal(defect, of: source)
         if case .digest = defect, contributors.count > 1 {
-            // Whose bytes were wrong is not known: each source for itself from here on.
+            // The source of the wrong bytes is not known, so sources are no longer joined.
             joins = false
             failed = []
             last = .failure(failure)
@@ -241,7 +241,7 @@ final class MirroredRun {
         badPieces[source.url, default: 0] += 1
         if badPieces[source.url, default: 0] >= Self.mostBadPieces { refused.insert(source.url) }
         if try await repair(index, range, besides: source) { return }
-        // Nobody has it right now.
+        // No source has sent a right piece.
         refused.insert(source.url)
     }
 
@@ -251,7 +251,7 @@ final class MirroredRun {
             .refusedBySink, url: request.url, "\(URLText.withoutUserinfo(source.url)): \(error.message)", cause: error)
     }
 
-    /// Fetches a piece by itself: from the other sources first, then once more from the one that sent it wrong.
+    /// Fetches a piece again: from the other sources first, then from the source of the bad one.
     private func repair(_ index: Int, _ range: Range<Int64>, besides bad: Mirror) async throws(TransferError) -> Bool {
         guard let total = sink.total else { return false }
         let others = transport.rates.ordered(sources.filter { $0.url != bad.url && !refused.contains($0.url) })
@@ -274,7 +274,7 @@ final class MirroredRun {
             }
             switch outcome {
             case .unsuitable: continue
-            // Every source begins anew, and nobody is to blame.
+            // The partial was wrong and has been dropped, so all sources start again, without blame.
             case .heldIsWrong: return true
             case .done:
                 transport.tell(.repairedPiece(url: URLText.withoutUserinfo(source.url), index: index))

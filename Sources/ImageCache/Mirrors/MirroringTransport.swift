@@ -3,12 +3,12 @@ import HTTPSemantics
 import HTTPTypes
 import Transfer
 
-/// Transfers a file from the first of its mirrors that serves it, by another transport.
+/// Transfers a body from the first mirror that serves it, by means of another transport.
 struct MirroringTransport: HTTPTransport {
     let base: any HTTPTransport
     let mirrors: [Mirror]
     let integrity: BodyIntegrity
-    /// The whole body's.
+    /// The digest of the whole body.
     let digest: Digest?
     let usesAnnouncedMirrors: Bool
     let rates: OriginRates
@@ -27,16 +27,16 @@ struct MirroringTransport: HTTPTransport {
         return try await run.outcome()
     }
 
-    /// Nothing: the transport below is not its own.
+    /// Does nothing, because ``base`` is shared.
     func shutDown() async {}
 }
 
 extension TransferRequest {
-    /// The same request of another source. Credentials are the first origin's alone.
+    /// The request, sent to another source. Credentials are only sent to the original origin.
     func addressed(to url: String, isAlone: Bool) -> TransferRequest {
         var request = self
         request.url = url
-        // Another source is asked sooner than the same one a third time.
+        // Trying another source is faster than a third attempt at the same one.
         if !isAlone {
             request.options.retry.maxRetries = min(1, request.options.retry.maxRetries)
             request.options.retry.maxUnreachableRetries = 0

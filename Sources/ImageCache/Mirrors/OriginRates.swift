@@ -1,20 +1,20 @@
 import ConcurrencyPrimitives
 import HTTPSemantics
 
-/// The rates at which origins have served a cache's mirrored requests, and which of them fail.
+/// The measured rates of the origins that have served mirrored requests, and their recent failures.
 final class OriginRates: Sendable {
     private struct Origin {
-        /// Bytes a second, newer transfers counting as much as all older ones; `nil` before the first.
+        /// In bytes per second; a new transfer has half of the weight. `nil` before the first measured transfer.
         var rate: Double?
         var failures = 0
         var running = 0
     }
 
     private let origins = Locked<[String: Origin]>([:])
-    /// Shorter transfers say more about the round trip than about the rate.
+    /// Shorter transfers measure the round trip rather than the rate.
     private static let fewestBytes: Int64 = 64 << 10
 
-    /// A place in the order in which sources are tried; less goes first.
+    /// The rank of a source; lower ones are tried first.
     struct Rank: Comparable {
         let isFailing: Bool
         let priority: Int
@@ -26,7 +26,7 @@ final class OriginRates: Sendable {
         static func < (left: Rank, right: Rank) -> Bool {
             if left.isFailing != right.isFailing { return right.isFailing }
             if left.priority != right.priority { return left.priority < right.priority }
-            // Each is measured once before the fastest gets the rest.
+            // Each origin is measured once before the fastest one is preferred.
             if left.isMeasured != right.isMeasured { return right.isMeasured }
             if !left.isMeasured, left.running != right.running { return left.running < right.running }
             if left.isMeasured, left.rate != right.rate { return left.rate > right.rate }
@@ -34,7 +34,7 @@ final class OriginRates: Sendable {
         }
     }
 
-    /// Sources by priority, then by measured rate; those whose origin failed lately last.
+    /// Orders sources by priority, then by measured rate. Sources whose origin failed last come last.
     func ordered(_ sources: [Mirror]) -> [Mirror] {
         origins.withLock { origins in
             sources.enumerated().map { place, source in
@@ -51,7 +51,7 @@ final class OriginRates: Sendable {
 
     /// Records the end of a transfer.
     ///
-    /// - Parameter failed: Whether it is the origin's fault, and may be so with other files too.
+    /// - Parameter failed: True if the origin failed, which may also affect other files.
     func end(_ url: String, bytes: Int64, seconds: Double, failed: Bool) {
         change(url) { origin in
             origin.running -= 1
