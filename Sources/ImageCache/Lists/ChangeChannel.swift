@@ -1,12 +1,12 @@
 import ConcurrencyPrimitives
 
-/// Elements on their way from one task to another. The sender waits for a receiver that is slow, so that memory stays bounded.
+/// A channel of elements between two tasks. The sender waits for a slow receiver, so that memory use is bounded.
 final class ChangeChannel<Element: Sendable>: Sendable {
     private struct State {
         var buffer: [Element] = []
         var ending: Result<Void, ImageCacheError>?
         var isClosed = false
-        /// Comes when there is something to receive, or room to send.
+        /// Fulfilled when the receiver has made room for the sender; ``sent`` when there is something to receive.
         var received: Promise<Void>?
         var sent: Promise<Void>?
     }
@@ -16,7 +16,7 @@ final class ChangeChannel<Element: Sendable>: Sendable {
 
     init(limit: Int = 8) { self.limit = limit }
 
-    /// Sends an element when there is room for it. After the receiver is gone it goes nowhere.
+    /// Sends an element when there is room for it. Elements are dropped after ``close()``.
     func send(_ element: Element) async {
         while true {
             let (room, wake) = state.withLock { state -> (Promise<Void>?, Promise<Void>?) in
@@ -44,7 +44,7 @@ final class ChangeChannel<Element: Sendable>: Sendable {
         wake?.fulfill(())
     }
 
-    /// The receiver is gone.
+    /// Closes the receiving side.
     func close() {
         let wake = state.withLock { state in
             state.isClosed = true
@@ -55,7 +55,7 @@ final class ChangeChannel<Element: Sendable>: Sendable {
         wake?.fulfill(())
     }
 
-    /// The next element; `nil` at the end.
+    /// The next element; `nil` at the end. Throws the error that the sender finished with.
     func next() async throws -> Element? {
         while true {
             let (step, wake) = state.withLock { state -> (Step, Promise<Void>?) in

@@ -2,15 +2,15 @@ import ConcurrencyPrimitives
 import DiskStore
 
 extension DownloadCache {
-    /// A list of a server's, by its name.
+    /// A handle to a list of records by its name. Creating it neither reads the store nor contacts the server.
     ///
-    /// Lists of one name under two owners, or in two groups, have nothing in common. Nothing is read or asked for here.
+    /// Lists with the same name but different owners or groups are independent.
     ///
     /// - Parameters:
     ///   - name: The list's name.
     ///   - group: A group of lists, such as an account, that can be removed together.
-    ///   - owner: Whose it is; also the owner of the requests of the source, unless they name one.
-    ///   - source: Where it comes from; `nil`: it is only read.
+    ///   - owner: The list's owner, which is also the owner of the source's requests unless they name one.
+    ///   - source: The list's source on a server; `nil` for a list that is only read.
     /// - Throws: ``ImageCacheError`` with code `invalidRequest` for an empty name.
     public func list(
         _ name: String, group: String? = nil, owner: String? = nil, source: JSONListSource? = nil
@@ -20,7 +20,7 @@ extension DownloadCache {
             cache: self, listName: ListName(owner: owner ?? "", group: group ?? "", name: name), source: source)
     }
 
-    /// Removes the lists of a group, with their records, and unpins their files.
+    /// Removes the lists of a group with their records, and unpins their files.
     public func removeLists(inGroup group: String, owner: String? = nil) async throws(ImageCacheError) {
         try await executor.run { [self] () throws(ImageCacheError) in
             try blocking.translating { try blocking.store.removeLists(owner: owner ?? "", group: group) }

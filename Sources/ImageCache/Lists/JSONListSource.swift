@@ -1,60 +1,60 @@
 import HTTPSemantics
 
-/// A server's list as JSON: one request for the array of ids, others for the records of some of them.
+/// A server's list as JSON: one request for the array of ids, and requests for pages of records.
 ///
-/// The array is `[1, 2, …]`, `["a", …]` or `[{"id": …, "modified": …}, …]`, the newest first. A page is an array of objects with an
-/// `id`, or an object whose names are the ids.
+/// The array is `[1, 2, …]`, `["a", …]` or `[{"id": …, "modified": …}, …]`, newest first. A page is an array of objects with an `id`, or an
+/// object whose member names are the ids.
 ///
 ///     let source = JSONListSource(
 ///         ids: "https://api.example/inbox/ids",
 ///         page: { ids in FileRequest("https://api.example/inbox?ids=\(ids.joined(separator: ","))") })
 public struct JSONListSource: Sendable {
-    /// The request for the array of ids. It is validated by `ETag` or `Last-Modified` (RFC 9110 section 13); 304, 204 and an empty
+    /// The request for the array of ids. The array is revalidated by `ETag` or `Last-Modified` (RFC 9110 section 13); 304, 204 and an empty
     /// body mean that nothing has changed.
     ///
-    /// Where the URL has `{since}`, the server is asked for what changed: the newest modification time that the list has stands there,
-    /// nothing before the first sync. Such an array has new and changed ids only; an element with `"deleted": true` is removed.
+    /// In the URL, `{since}` is replaced with the newest modification time in the list, or with nothing before the first sync. The server
+    /// must then return only new and changed ids; elements with `"deleted": true` are removed.
     public var ids: FileRequest
 
-    /// True if the server takes `If-Modified-Since` (RFC 9110 section 13.1.3) in the request for the array as the question what changed
-    /// since: such a response has new and changed ids only, and those with `"deleted": true`, which are removed. Default false.
+    /// True if the server answers `If-Modified-Since` (RFC 9110 section 13.1.3) in the request for the array with only the ids that have
+    /// changed since. Elements with `"deleted": true` are removed. Default false.
     ///
-    /// The first array is asked for as a whole. The date is the `Last-Modified` of the array taken over last, or else a second before its
-    /// `Date`. Of a server that answers with the whole array nothing would ever be removed.
+    /// The first request asks for the whole array. The date is the `Last-Modified` of the previous array, or a second before its `Date`. Do
+    /// not set this for a server that returns the whole array: removed ids would never be removed here.
     public var usesIfModifiedSince = false
 
-    /// The request for the records of some ids. It does not depend on anything else: a page is asked for again with other ids.
+    /// The request for the records of some ids. It must depend on the ids only, as the same id may be requested again in another page.
     public var page: @Sendable (_ ids: [String]) -> FileRequest
 
-    /// Ids in one request. Default 100.
+    /// The number of ids in one request. Default 100.
     public var pageSize = 100
 
-    /// Pages fetched at a time. Default 4.
+    /// The number of pages that are fetched in parallel. Default 4.
     public var pagesAtOnce = 4
 
-    /// The array is fetched at most once in this time. Default 5 minutes. By the wall clock: after a step backwards it is fetched.
+    /// The minimum time between two requests for the array. Default 5 minutes. Measured by the wall clock; if the clock was set back, the
+    /// array is requested.
     public var minimumInterval = Duration.seconds(300)
 
-    /// The number of times that one sync asks for an id while its page does not bring it. Default 3.
+    /// The number of attempts in one sync to get an id's record, if its page lacks it. Default 3.
     public var attempts = 3
 
-    /// The time before the second attempt; each later one waits twice as long. Default 1 second.
+    /// The delay before the second attempt; it doubles with each further one. Default 1 second.
     public var retryDelay = Duration.seconds(1)
 
-    /// The largest body of a page, in bytes. Default 64 MiB.
+    /// The limit of a page's size in bytes. Default 64 MiB.
     public var maxPageSize: Int64 = 64 << 20
 
-    /// Takes a page apart into the bytes of its records, each with its id, where pages are not JSON. Default: none.
+    /// Splits a page that is not JSON into records with their ids. Default: none.
     ///
-    /// An error that it throws ends the sync as ``ImageCacheError/Code/wrongBytes``. ``ListRecord/decoded(as:by:)``,
-    /// ``ListRecord/json``, ``sortKey`` and pointers are for records that are JSON.
+    /// An error that this closure throws ends the sync with ``ImageCacheError/Code/wrongBytes``. ``ListRecord/decoded(as:by:)``,
+    /// ``ListRecord/json``, ``sortKey`` and pointers require records in JSON.
     public var records: (@Sendable (_ page: [UInt8]) throws -> [(id: String, body: [UInt8])])?
 
-    /// The place in a record of the key that ``RecordOrder/key`` sorts by: a number or a string. Default: none.
+    /// The location of the key in a record that ``RecordOrder/key`` sorts by: a number or a string. Default: none.
     public var sortKey: JSONPointer?
 
-    /// The files that a record names. They are downloaded at background priority, and pinned as long as the record is there.
-    /// Default: none.
+    /// The files that a record names. They are downloaded with background priority, and pinned until the record is removed. Default: none.
     public var files: (@Sendable (_ record: ListRecord) -> [FileRequest])?
 
     /// - Parameters:
@@ -65,11 +65,12 @@ public struct JSONListSource: Sendable {
         self.page = page
     }
 
-    /// A closure for ``files``: the URLs that stand at these places of a record. An array there names several.
+    /// Returns a closure for ``files`` that finds the URLs at some locations of a record. A location may have a string or an array of
+    /// strings.
     ///
     /// - Parameters:
-    ///   - pointers: The places.
-    ///   - base: The URL that relative ones are relative to.
+    ///   - pointers: The locations.
+    ///   - base: The URL against which relative references are resolved.
     public static func files(
         at pointers: [JSONPointer], relativeTo base: String
     ) -> @Sendable (_ record: ListRecord) -> [FileRequest] {

@@ -3,20 +3,20 @@ import FoundationEssentials
 import HTTPSemantics
 import HTTPTypes
 
-/// The request for a list's array of ids: for all of it, or for what changed since the array before.
+/// The request for a list's array of ids: for the whole array, or for the changes since the previous one.
 struct ListArrayRequest {
     private(set) var request: FileRequest
-    /// The array has only what is new, changed or deleted.
+    /// True if the array has only new, changed and deleted ids.
     private(set) var isPartial = false
-    /// The response is about a date, and not about the resource.
+    /// True if the request asks for the changes since a date.
     var isAboutDate: Bool { request.changedSince != nil }
-    /// The response may stay in the store, to be validated by the next request. Of a server that takes `If-Modified-Since` as the question
-    /// what changed none may: it would answer the validation so.
+    /// True if the response may remain stored and be revalidated by the next request. With ``JSONListSource/usesIfModifiedSince``, the
+    /// server would take a revalidation for a request for changes.
     let isKept: Bool
 
     /// - Parameters:
     ///   - request: The source's request.
-    ///   - newest: The newest modification time that the list has, as JSON; empty: none.
+    ///   - newest: The newest modification time in the list as JSON, or an empty text.
     init(
         _ request: FileRequest, of source: JSONListSource, _ list: ListState,
         newest: () throws(ImageCacheError) -> String
@@ -44,8 +44,8 @@ struct ListArrayRequest {
 
     private static let prefix = "since "
 
-    /// The note about an array that is kept with it: for the question what changed since, its date; otherwise the path, which names the very
-    /// body.
+    /// The text that is saved in the list with an array: for requests of changes the date of the array, otherwise the path of the stored
+    /// body, which is unique.
     static func note(about file: CachedFile, of source: JSONListSource) -> String {
         guard source.usesIfModifiedSince else { return file.isStored ? file.path : "" }
         if let modified = file.response.fields[.lastModified],
@@ -53,7 +53,7 @@ struct ListArrayRequest {
         {
             return prefix + modified
         }
-        // A change in the second of the response would have its date, and be missed.
+        // A change within the second of the response would have the same date, and would be missed.
         guard let date = file.response.fields[.date].flatMap({ HTTPDate.parse($0, now: file.response.responseTime) })
         else {
             return ""

@@ -1,14 +1,14 @@
 import DiskStore
 import TextIdentity
 
-/// A page of records as the server sent it: those that were asked for, and those that are missing.
+/// A page of records from the server: the requested records, and the ids without one.
 struct ListPage {
     private(set) var records: [NewListRecord] = []
     private(set) var missing: [PendingItem] = []
 
     /// - Parameters:
     ///   - body: An array of objects with an `id`, or an object by id.
-    ///   - asked: The ids that were asked for.
+    ///   - asked: The requested ids.
     /// - Throws: ``JSONFault``.
     init(_ body: UnsafeRawBufferPointer, asked: [PendingItem], sortKey: JSONPointer?) throws {
         var matching = Matching(asked)
@@ -22,7 +22,7 @@ struct ListPage {
             guard String(validating: element.value, as: UTF8.self) != nil else {
                 throw JSONFault(reason: "a record is not UTF-8", place: element.place)
             }
-            // `null` stands for no record.
+            // `null` means that there is no record.
             guard !element.value.elementsEqual("null".utf8) else { return }
             matching.add(
                 NewListRecord(asked: asked, sortKey: Self.key(of: element.value, at: sortKey), body: element.value))
@@ -33,8 +33,8 @@ struct ListPage {
     }
 
     /// - Parameters:
-    ///   - found: The records that a source took the page apart into.
-    ///   - asked: The ids that were asked for.
+    ///   - found: The records of the page, extracted by the source.
+    ///   - asked: The requested ids.
     /// - Throws: ``UnexpectedRecord``.
     init(_ found: [(id: String, body: [UInt8])], asked: [PendingItem]) throws(UnexpectedRecord) {
         var matching = Matching(asked)
@@ -44,14 +44,14 @@ struct ListPage {
         (records, missing) = (matching.records, matching.missing)
     }
 
-    /// A page brought a record that was not asked for.
+    /// The page has a record that was not requested.
     struct UnexpectedRecord: Error, CustomStringConvertible {
         var id: String
 
         var description: String { "the page has the record \"\(id.prefix(60))\", which was not asked for" }
     }
 
-    /// The records of a page beside the ids that were asked for.
+    /// Matches the records of a page with the requested ids.
     private struct Matching {
         private let asked: [PendingItem]
         private let items: [ByteText: PendingItem]
@@ -68,7 +68,7 @@ struct ListPage {
             return item
         }
 
-        /// Of records with one id the first counts.
+        /// If the page has several records with one id, the first one is used.
         mutating func add(_ record: NewListRecord) {
             if brought.insert(record.item.id.asBytes).inserted { records.append(record) }
         }
@@ -92,7 +92,7 @@ struct ListPage {
         return .number(number)
     }
 
-    /// Gives the records the files that they name.
+    /// Adds to the records the files that they name.
     mutating func addFiles(_ files: (NewListRecord) -> [NewPin]) {
         for index in records.indices { records[index].files = files(records[index]) }
     }

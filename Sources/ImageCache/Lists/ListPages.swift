@@ -1,7 +1,7 @@
 import DiskStore
 import Transfer
 
-/// The pages of a sync: several at a time, the newest ids first, each stored with the ids that it settles.
+/// Fetches the pages of a sync in parallel, newest ids first. Each page is stored together with the state of its ids.
 struct ListPages: Sendable {
     let sync: ListSync
     let list: ListState
@@ -14,7 +14,7 @@ struct ListPages: Sendable {
         case failed(ImageCacheError)
     }
 
-    /// Fetches the records of all that is pending. Ids that their page does not bring are tried again after all others.
+    /// Fetches all pending records. Ids that are missing in their page are retried after all others.
     func fetch(_ summary: inout RecordListSummary) async throws(ImageCacheError) {
         var delay = source.retryDelay
         let attempts = max(1, source.attempts)
@@ -96,7 +96,7 @@ struct ListPages: Sendable {
                 throw ImageCacheError(
                     .unreachable, url: request.urlWithoutUserinfo, message: "the page could not be asked for")
             }
-            // Its records are stored by themselves.
+            // The page is removed, as its records are stored separately.
             defer { if file.isStored { _ = try? cache.blocking.store.remove(file.body.entry) } }
             var page = try parsed(file, asked, url: request.urlWithoutUserinfo)
             var failures: [FailedRecord] = []

@@ -1,17 +1,17 @@
 import DiskStore
 public import FoundationEssentials
 
-/// The record of one id of a ``RecordList``: its bytes as the server sent them.
+/// The record of one id of a ``RecordList``, with the bytes that the server sent.
 public struct ListRecord: Sendable, Hashable, Identifiable {
-    /// The id's text; of a JSON number its digits.
+    /// The id's text; for a JSON number its digits.
     public let id: String
-    /// The id is a JSON number, and not a string.
+    /// True if the id is a JSON number, false if it is a string.
     public let isNumericID: Bool
-    /// The modification time that the server listed for the record, as it wrote it; `nil` when it lists none.
+    /// The record's modification time in the server's array, as written there; `nil` if the array has none.
     public let modified: String?
-    /// The modification time as JSON; empty: none.
+    /// The modification time as JSON; empty if there is none.
     let modifiedJSON: String
-    /// The record: one JSON value.
+    /// The record: one JSON value, unless ``JSONListSource/records`` extracted it.
     public let body: [UInt8]
 
     init(_ record: StoredListRecord) {
@@ -34,7 +34,7 @@ public struct ListRecord: Sendable, Hashable, Identifiable {
         json.isEmpty ? nil : JSONText.string(json.utf8) ?? json
     }
 
-    /// The record as a value of a type.
+    /// Decodes the record from JSON.
     ///
     /// - Throws: `DecodingError`.
     public func decoded<Value: Decodable>(
@@ -43,10 +43,10 @@ public struct ListRecord: Sendable, Hashable, Identifiable {
         try decoder.decode(type, from: Data(body))
     }
 
-    /// The record with its id and modification time as JSON, on one line.
+    /// A JSON object on one line with the id, the modification time and the record.
     public var json: String {
         let id = JSONText.id(id, isNumeric: isNumericID)
-        // A line feed stands between the tokens of JSON, and nowhere else.
+        // In valid JSON, line breaks occur only between tokens.
         let record = String(decoding: body.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }, as: UTF8.self)
         return "{\"id\":\(id),\"modified\":\(modifiedJSON.isEmpty ? "null" : modifiedJSON),\"record\":\(record)}"
     }
@@ -55,15 +55,15 @@ public struct ListRecord: Sendable, Hashable, Identifiable {
 /// A page of records.
 public struct RecordPage: Sendable {
     public var records: [ListRecord]
-    /// The value that requests the page after this one; `nil` at the end.
+    /// The cursor of the next page; `nil` at the end.
     public var next: String?
 }
 
-/// The order of records.
+/// The order of records in a page.
 public enum RecordOrder: String, Sendable, Hashable, CaseIterable {
     /// The order of the server's array.
     case order
-    /// By modification time, the newest first; where it is the same, or the server lists none, in the order of the array.
+    /// By modification time, newest first. Records with the same time, or without one, have the order of the array.
     case newest
     /// By the text of the id.
     case id
@@ -71,7 +71,7 @@ public enum RecordOrder: String, Sendable, Hashable, CaseIterable {
     case key
 }
 
-/// A bound of a range of records: of ids, or of the keys that the source extracts.
+/// A bound of a range of records: an id, or a key that the source extracts.
 public enum RecordKey: Sendable, Hashable {
     case text(String)
     case number(Double)

@@ -6,7 +6,7 @@ import TextIdentity
 import Transfer
 import Units
 
-/// One sync of a list: its lock, the array of ids, the pages, the files.
+/// One sync of a list: takes its lock, fetches the array of ids, the pages and the files.
 struct ListSync: Sendable {
     let cache: DownloadCache
     let name: ListName
@@ -38,7 +38,7 @@ struct ListSync: Sendable {
         try cache.blocking.translating(body)
     }
 
-    /// Returns true if the array is to be asked for. A date that lies in the future was written before the clock was set back.
+    /// Returns true if the array should be fetched. A date in the future was written before the clock was set back.
     private func isDue(_ list: ListState) -> Bool {
         let now = cache.fetcher.now().timeIntervalSince1970 * 1000
         let age = now - Double(list.checked)
@@ -47,9 +47,10 @@ struct ListSync: Sendable {
 
     // MARK: One sync at a time
 
-    /// The list's lock. While another sync has it, its changes are told as this one's.
+    /// Acquires the list's lock. While another sync has it, reports that sync's changes as its own.
     ///
-    /// - Returns: `nil` when the other one makes no progress within the time-outs of the source: the lock saves work and guards nothing.
+    /// - Returns: `nil` if the other sync makes no progress within the time-outs of the source. The lock only avoids duplicate work, so
+    ///   this sync can run without it.
     private func lock(following known: ListState?) async throws(ImageCacheError) -> KeyLock? {
         let key = EntryKey(.list(owner: name.owner.asBytes, group: name.group.asBytes, name: name.name.asBytes))
         var patience = KeyPatience(.untilStalled, source.ids.transfer, now: .now)
@@ -69,9 +70,9 @@ struct ListSync: Sendable {
 
     // MARK: The array of ids
 
-    /// Asks for the array, and takes it over when it is another one.
+    /// Fetches the array, and stores it if it has changed.
     ///
-    /// - Returns: How many ids it removed.
+    /// - Returns: The number of removed ids.
     private func takeArray(of list: inout ListState) async throws(ImageCacheError) -> Int {
         let before = list
         let asked = try ListArrayRequest(requestOfList(source.ids), of: source, list) { () throws(ImageCacheError) in
@@ -100,7 +101,7 @@ struct ListSync: Sendable {
         return Int(difference.removed)
     }
 
-    /// The response with the array; `nil` when nothing changed since the date that it was asked about.
+    /// The response with the array; `nil` if nothing has changed since the requested date.
     private func array(_ asked: ListArrayRequest) async throws(ImageCacheError) -> CachedFile? {
         let file: CachedFile
         do throws(ImageCacheError) { file = try await cache.file(for: asked.request) } catch  where asked.isAboutDate {
@@ -114,7 +115,7 @@ struct ListSync: Sendable {
         return file
     }
 
-    /// A request of the source: the list's owner's, unless it names one.
+    /// Returns a request of the source, with the list's owner unless it has one.
     func requestOfList(_ request: FileRequest) -> FileRequest {
         var request = request
         if request.owner == nil, !name.owner.isEmpty { request.owner = name.owner }
@@ -149,9 +150,9 @@ struct ListSync: Sendable {
         }
     }
 
-    /// Tells the ids that a revision removed.
+    /// Reports the ids that a revision removed.
     ///
-    /// - Parameter deletingRecords: And deletes their records, which nobody finds any more.
+    /// - Parameter deletingRecords: True to delete also their records, which can no longer be found.
     func tellRemoved(
         from list: ListState, at revision: Int64, deletingRecords: Bool
     ) async throws(ImageCacheError) {
@@ -173,7 +174,7 @@ struct ListSync: Sendable {
 
     // MARK: Files
 
-    /// Downloads the files that the records name and that are not there.
+    /// Downloads the missing files of the records.
     private func downloadFiles(of list: ListState, _ summary: inout RecordListSummary) async throws(ImageCacheError) {
         guard source.files != nil, let set = try translating({ try cache.blocking.store.pinSet(of: list) }) else {
             return
@@ -193,13 +194,13 @@ struct ListSync: Sendable {
     }
 }
 
-/// Tells the changes of a sync that runs elsewhere.
+/// Reports the changes of a sync in another task or process.
 struct ListFollower {
     let sync: ListSync
-    /// The list as it was told last.
+    /// The state of the list that was last reported.
     var known: ListState?
 
-    /// Grows with what the other sync has done.
+    /// A number that increases as the other sync makes progress.
     var progress: Int64 { (known?.change ?? 0) &+ (known?.revision ?? 0) &+ (known?.checked ?? 0) }
 
     mutating func tellNews() async throws(ImageCacheError) {
@@ -223,7 +224,7 @@ struct ListFollower {
 }
 
 extension CachedFile {
-    /// Calls `body` with the file's bytes, piece by piece.
+    /// Calls `body` with the file's bytes in chunks of up to 64 KiB.
     func forEachChunk(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
         defer { buffer.deallocate() }

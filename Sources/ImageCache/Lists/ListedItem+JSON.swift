@@ -6,10 +6,10 @@ import TextIdentity
 /// An element of an array of ids.
 struct ListedElement {
     var item: ListedItem
-    /// The server says that it is gone.
+    /// True if the server reports the id as deleted.
     var isDeleted = false
 
-    /// - Throws: ``JSONFault`` when it names no id.
+    /// - Throws: ``JSONFault`` if the element has no id.
     init(_ element: JSONElement) throws(JSONFault) {
         if let id = JSONID(element.value) {
             item = ListedItem(id: id.text, isNumeric: id.isNumeric)
@@ -29,8 +29,8 @@ struct ListedElement {
         isDeleted = members.last { $0.name == "deleted" }.map { $0.value.elementsEqual("true".utf8) } ?? false
     }
 
-    /// A number that grows with the time: milliseconds since 1970 of a date (RFC 3339, RFC 9110 section 5.6.7), a thousandfold of a
-    /// number. A text that is no date gives 0: such ids stay in the order of the array.
+    /// A number that increases with the modification time: the milliseconds since 1970 of a date (RFC 3339, or RFC 9110 section 5.6.7), or
+    /// 1000 times a number. Any other text gives 0, so that such ids keep the order of the array.
     static func recency(_ json: [UInt8]) -> Int64 {
         guard let text = JSONText.string(json) else {
             return (Double(String(decoding: json, as: UTF8.self)) ?? 0).thousandfold
@@ -48,12 +48,12 @@ extension Double {
     fileprivate var thousandfold: Int64 { isFinite && abs(self) < 9e15 ? Int64((self * 1000).rounded()) : 0 }
 }
 
-/// An id as JSON has it.
+/// An id in JSON.
 struct JSONID: Hashable {
     @ByteText var text: String
     var isNumeric: Bool
 
-    /// `nil` for what is neither a number nor a string with something in it.
+    /// Returns `nil` for anything but a number or a nonempty string.
     init?(_ json: [UInt8]) {
         if JSONText.isNumber(json) {
             (_text, isNumeric) = (String(decoding: json, as: UTF8.self).asBytes, true)

@@ -1,7 +1,7 @@
 package import HTTPSemantics
 
 extension PercentEncoding {
-    /// A text as a component of a URL: all but unreserved characters escaped (RFC 3986 section 2.3).
+    /// Encodes a text as a URL component: all but unreserved characters are escaped (RFC 3986 section 2.3).
     package static func encodedComponent(_ text: String) -> String {
         var result: [UInt8] = []
         for byte in text.utf8 {

@@ -1,6 +1,6 @@
 import DiskStore
 
-/// Places in an order of records as opaque text.
+/// Encodes places in an order of records as opaque text.
 enum RecordCursor {
     static func text(_ place: ListPlace) -> String {
         switch place {

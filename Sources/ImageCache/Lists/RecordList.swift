@@ -2,11 +2,11 @@ import ConcurrencyPrimitives
 import DiskStore
 import Glibc
 
-/// A list that a server keeps, as it is here: ids, and the records of the ids.
+/// A local copy of a list on a server: ids, and their records.
 ///
-/// It is kept in step with ``sync()``, which asks for the array of ids first and then for the records that are new or changed, the
-/// newest first. What is stored can be read at any time, also offline and while a sync runs. All of it is in the store's index: a
-/// process may be killed at any instruction, and the next sync goes on where that one stopped.
+/// ``sync()`` updates it: it fetches the array of ids, then the new and changed records, newest first. Stored records can be read at any
+/// time, also offline and during a sync. The list is stored in the cache's index. If a process is killed during a sync, the next sync
+/// resumes it.
 ///
 ///     let list = cache.list("inbox", owner: "ann", source: source)
 ///     for try await change in list.sync() { … }
@@ -14,39 +14,39 @@ import Glibc
 public struct RecordList: Sendable {
     let cache: DownloadCache
     let listName: ListName
-    /// Where the list comes from; `nil`: it can be read, and not be synced.
+    /// The list's source; a list without one can be read but not synced.
     public let source: JSONListSource?
 
     /// The list's name.
     public var name: String { listName.name }
-    /// The group of lists that it belongs to.
+    /// The list's group.
     public var group: String? { listName.group.isEmpty ? nil : listName.group }
-    /// Whose it is.
+    /// The list's owner.
     public var owner: String? { listName.owner.isEmpty ? nil : listName.owner }
 
-    /// The state of a list: how many ids it has, how many records are pending, and when the server was last asked.
+    /// The state of a list.
     public struct Status: Sendable, Hashable {
-        /// The ids that the server listed last.
+        /// The number of ids in the server's last array.
         public var total: Int
-        /// Of these, those whose record is missing or not the newest.
+        /// The number of ids whose record is missing or outdated.
         public var pending: Int
-        /// When the server was last asked, in seconds since 1970; `nil`: never.
+        /// The time of the last request for the array, in seconds since 1970; `nil` if there was none.
         public var checked: Double?
     }
 
     // MARK: Syncing
 
-    /// Brings the list in step with the server.
+    /// Updates the list from the server.
     ///
-    /// The array of ids is asked for at most once in ``JSONListSource/minimumInterval``; what an earlier sync left undone is done in
-    /// any case. One sync of a list runs at a time, in all processes: another one tells the changes of the one that runs, and goes on
-    /// when that one ends or makes no progress within the source's time-outs.
+    /// The array of ids is fetched at most once in ``JSONListSource/minimumInterval``; pending records of an earlier sync are always
+    /// fetched. Only one sync of a list runs at a time, across all processes. A second one reports the changes of the running sync. It
+    /// takes over when that sync ends or makes no progress within the source's time-outs.
     ///
-    /// Records are stored page by page, each in one transaction with the ids that it settles. The ids that the server lists no longer
-    /// are removed, with their records, when the whole new array is there.
+    /// Each page is stored in one transaction with the state of its ids. Ids that the server no longer lists are removed with their records
+    /// once the new array is complete.
     ///
-    /// The sequence throws ``ImageCacheError``: `wrongBytes` for a response that is not what was asked for, with its URL and place;
-    /// the errors of ``DownloadCache/file(for:)-(FileRequest)``. What is pending then is kept.
+    /// The sequence throws ``ImageCacheError``: `wrongBytes` with URL and position for an invalid response, or an error of
+    /// ``DownloadCache/file(for:)-(FileRequest)``. Ids that are still pending are fetched by the next sync.
     public func sync() -> RecordListSync {
         RecordListSync(on: cache.executor) { [self] (send) async throws(ImageCacheError) in
             guard let source else {
@@ -58,15 +58,15 @@ public struct RecordList: Sendable {
 
     // MARK: Reading
 
-    /// A page of the stored records. It costs the same wherever it begins, and however many records there are.
+    /// A page of the stored records. The cost does not depend on the place of the page or the number of records.
     ///
     /// - Parameters:
     ///   - order: The order of the records. Default: that of the server's array.
-    ///   - descending: The other way round.
-    ///   - range: With ``RecordOrder/id`` or ``RecordOrder/key``, only records within these bounds.
-    ///   - limit: The most records of the page, at least 1.
-    ///   - cursor: ``RecordPage/next`` of the page before, of the same order; `nil`: from the beginning.
-    /// - Throws: ``ImageCacheError`` with code `invalidRequest` for a cursor that is none of this order.
+    ///   - descending: True to reverse the order.
+    ///   - range: The range of ids or keys; only with ``RecordOrder/id`` and ``RecordOrder/key``.
+    ///   - limit: The maximum number of records, at least 1.
+    ///   - cursor: ``RecordPage/next`` of the previous page in the same order; `nil` for the first page.
+    /// - Throws: ``ImageCacheError`` with code `invalidRequest` for a cursor that is invalid in this order.
     public func records(
         sortedBy order: RecordOrder = .order, descending: Bool = false, in range: ClosedRecordRange? = nil, limit: Int,
         after cursor: String? = nil
@@ -86,7 +86,7 @@ public struct RecordList: Sendable {
         }
     }
 
-    /// The stored record of an id; `nil` when there is none.
+    /// The stored record of an id; `nil` if there is none.
     public func record(_ id: String) async throws(ImageCacheError) -> ListRecord? {
         try await cache.executor.run { [cache, listName] () throws(ImageCacheError) in
             try cache.blocking.translating {
@@ -108,7 +108,7 @@ public struct RecordList: Sendable {
         }
     }
 
-    /// Removes the list with its records, and unpins their files. A sync that runs ends with an error.
+    /// Removes the list with its records, and unpins their files. A running sync ends with an error.
     public func remove() async throws(ImageCacheError) {
         try await cache.executor.run { [cache, listName] () throws(ImageCacheError) in
             try cache.blocking.translating { try cache.blocking.store.removeList(listName) }
@@ -127,11 +127,11 @@ public struct RecordList: Sendable {
     }
 }
 
-/// The bounds of a range of records, both included.
+/// A range of records, including its bounds.
 public struct ClosedRecordRange: Sendable, Hashable {
-    /// `nil`: from the first.
+    /// `nil`: unbounded.
     public var lower: RecordKey?
-    /// `nil`: to the last.
+    /// `nil`: unbounded.
     public var upper: RecordKey?
 
     public init(from lower: RecordKey? = nil, through upper: RecordKey? = nil) {

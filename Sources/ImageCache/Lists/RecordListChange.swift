@@ -1,54 +1,53 @@
 /// An event of a sync.
 public enum RecordListChange: Sendable {
-    /// Records that are new or changed, and stored.
+    /// New and changed records, which are stored.
     case records([ListRecord])
-    /// Ids that the server lists no longer; their records are gone.
+    /// Ids that the server no longer lists, and whose records were removed.
     case removed([RemovedRecord])
-    /// Records that the server lists and does not bring, and files that could not be downloaded. They are tried again by the next
-    /// sync.
+    /// Listed records that the server did not return, and files that could not be downloaded. The next sync retries them.
     case failed([FailedRecord])
-    /// The progress of the sync; after each page.
+    /// The progress of the sync, after each page.
     case progress(RecordListProgress)
-    /// The list is in step with the server, but for what failed. The last change of a sync.
+    /// The last change: the list is up to date except for failures.
     case finished(RecordListSummary)
 }
 
-/// An id that the server lists no longer.
+/// An id that the server no longer lists.
 public struct RemovedRecord: Sendable, Hashable, Identifiable {
     public let id: String
-    /// The id is a JSON number, and not a string.
+    /// True if the id is a JSON number, false if it is a string.
     public let isNumericID: Bool
 }
 
-/// An id whose record, or a file of it, did not come.
+/// An id whose record, or one of whose files, could not be fetched.
 public struct FailedRecord: Sendable, Hashable, Identifiable {
     public let id: String
-    /// The id is a JSON number, and not a string.
+    /// True if the id is a JSON number, false if it is a string.
     public let isNumericID: Bool
-    /// The URL of the record's file that failed; `nil`: the record itself.
+    /// The URL of the file that failed; `nil` if the record itself failed.
     public var file: String?
-    /// One sentence that a person can act on.
+    /// The reason, as a sentence for people.
     public let message: String
 }
 
 /// The progress of a sync.
 public struct RecordListProgress: Sendable, Hashable {
-    /// Records stored by this sync.
+    /// The number of records stored by this sync.
     public var stored: Int
-    /// Ids whose records are still to come.
+    /// The number of ids whose records are still to be fetched.
     public var pending: Int
 }
 
 /// The totals of a sync.
 public struct RecordListSummary: Sendable, Hashable {
-    /// Records that were stored.
+    /// The number of stored records.
     public var records = 0
-    /// Ids that were removed.
+    /// The number of removed ids.
     public var removed = 0
-    /// Ids whose record did not come, and files that failed.
+    /// The number of records and files that failed.
     public var failed = 0
-    /// Ids that wait for the next sync.
+    /// The number of ids that are left to the next sync.
     public var pending = 0
-    /// The array of ids was asked for: else the minimum interval had not passed.
+    /// True if the array of ids was requested; false if the minimum interval was not over.
     public var askedServer = false
 }

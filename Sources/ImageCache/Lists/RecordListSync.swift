@@ -1,10 +1,10 @@
-/// A sync of a ``RecordList`` under way: its changes as they happen.
+/// A running sync of a ``RecordList``, as a sequence of its changes.
 ///
 ///     for try await change in list.sync() {
 ///         if case .records(let records) = change { show(records) }
 ///     }
 ///
-/// Dropping it, or cancelling the task that iterates, stops the sync; what was stored is kept, and the next one goes on.
+/// Releasing the sequence, or cancelling the task that iterates it, stops the sync. Stored records are kept, and the next sync resumes.
 public final class RecordListSync: AsyncSequence, Sendable {
     public typealias Element = RecordListChange
 
@@ -36,13 +36,13 @@ public final class RecordListSync: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let sync: RecordListSync
 
-        /// - Throws: ``ImageCacheError``, after everything that was stored before it.
+        /// - Throws: ``ImageCacheError``, after all earlier changes were returned.
         public mutating func next() async throws -> RecordListChange? { try await sync.channel.next() }
     }
 
     public func makeAsyncIterator() -> Iterator { Iterator(sync: self) }
 
-    /// Waits for the end of the sync, and tells what it has done.
+    /// Waits for the end of the sync and returns its totals.
     ///
     /// - Throws: ``ImageCacheError``.
     @discardableResult

@@ -1,13 +1,13 @@
-/// One element of the array, or member of the object, that a JSON text is.
+/// An element of a JSON array, or a member of a JSON object.
 struct JSONElement {
     /// The member's name; `nil` in an array.
     var name: String?
-    /// The value, as it was written.
+    /// The bytes of the value in the text.
     var value: [UInt8]
     var place: JSONPlace
 }
 
-/// A place in a text.
+/// A position in a text.
 struct JSONPlace: Equatable, CustomStringConvertible {
     /// Counted from 1.
     var line = 1
@@ -17,7 +17,7 @@ struct JSONPlace: Equatable, CustomStringConvertible {
     var description: String { "line \(line), byte \(byte)" }
 }
 
-/// A text that is not the JSON that was expected, and where.
+/// A text that is invalid or unexpected JSON.
 struct JSONFault: Error, CustomStringConvertible {
     var reason: String
     var place: JSONPlace
@@ -25,12 +25,12 @@ struct JSONFault: Error, CustomStringConvertible {
     var description: String { "\(place): \(reason)" }
 }
 
-/// Takes an array or object apart while it arrives. Memory holds one element at a time.
+/// Splits a JSON array or object into elements as it arrives. Only one element is in memory at a time.
 struct JSONElements {
-    /// An element may have so many bytes.
+    /// The size limit of an element in bytes.
     static let largest = 16 << 20
 
-    /// The fault of a text that is no array; `nil`: it may be an object too.
+    /// The error for a text that is not an array; `nil` if objects are allowed.
     private let arrayReason: String?
     private var validator = JSONValidator()
     private var place = JSONPlace()
@@ -40,10 +40,10 @@ struct JSONElements {
     private var began = JSONPlace()
     private var isInElement = false
 
-    /// - Parameter reason: The text must be an array; otherwise this is its fault. `nil`: it may be an object too.
+    /// - Parameter reason: The error for a text that is not an array; `nil` to allow objects.
     init(ofArray reason: String? = nil) { arrayReason = reason }
 
-    /// Takes the next bytes of the text, and gives the elements that end in them.
+    /// Parses the next bytes of the text, and calls `element` with each element that ends in them.
     mutating func append(
         _ bytes: UnsafeRawBufferPointer, _ element: (JSONElement) throws -> Void
     ) throws {
@@ -55,13 +55,13 @@ struct JSONElements {
         }
     }
 
-    /// Ends the text.
+    /// Checks that the text is complete.
     mutating func end() throws {
         if place.byte == 0 { throw JSONFault(reason: "the text is empty", place: place) }
         if !validator.end() { throw JSONFault(reason: "the text ends in the middle of a value", place: place) }
     }
 
-    /// False when the byte is to be given once more.
+    /// Returns false if the byte must be passed again.
     private mutating func take(_ byte: UInt8, _ element: (JSONElement) throws -> Void) throws -> Bool {
         let depth = validator.depth
         let wasInKey = validator.isInKey

@@ -1,10 +1,10 @@
 import TextIdentity
 
-/// A place in a JSON value (RFC 6901), such as `/image/url`.
+/// A location in a JSON value (RFC 6901), such as `/image/url`.
 public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
     private let tokens: [ByteText]
 
-    /// - Returns: `nil` when the text is no pointer: it is neither empty nor begins with `/`, or a `~` is not followed by 0 or 1.
+    /// - Returns: `nil` for a text that is not a JSON pointer.
     public init?(_ text: String) {
         guard text.isEmpty || text.utf8.first == UInt8(ascii: "/") else { return nil }
         var tokens: [ByteText] = []
@@ -39,12 +39,12 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         }.joined()
     }
 
-    /// The value at the place, as it is written; `nil` when there is none.
+    /// The bytes of the value at the location; `nil` if there is none.
     public func value(in json: [UInt8]) -> [UInt8]? {
         var value = json
         for token in tokens {
             if let members = JSONText.members(value) {
-                // Of members with one name the last one counts, as most readers have it.
+                // If several members have one name, the last one counts, as in most parsers.
                 guard let member = members.last(where: { $0.name.asBytes == token }) else { return nil }
                 value = member.value
             } else if let elements = JSONText.elements(value), let index = Self.index(token.wrappedValue),
@@ -58,7 +58,7 @@ public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
         return value
     }
 
-    /// An array's index: digits without a leading zero.
+    /// Parses an array index: digits without leading zeros.
     private static func index(_ token: String) -> Int? {
         guard token == "0" || !token.hasPrefix("0"), token.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else {
             return nil

@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// Small pieces of JSON that are known to be valid.
+/// Reads and writes small JSON texts. The texts to read must be valid.
 package enum JSONText {
-    /// A string's text; `nil` when it is no string, or not UTF-8.
+    /// The text of a string; `nil` for another value, or invalid UTF-8.
     static func string(_ json: some Collection<UInt8>) -> String? {
         guard json.first == UInt8(ascii: "\"") else { return nil }
         let inner = json.dropFirst().dropLast()
@@ -10,21 +10,21 @@ package enum JSONText {
         return try? JSONDecoder().decode(String.self, from: Data(json))
     }
 
-    /// A text as a JSON string.
+    /// Encodes a text as a JSON string.
     package static func encoded(_ text: String) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .withoutEscapingSlashes
         return (try? encoder.encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? "\"\""
     }
 
-    /// An id of a list as JSON.
+    /// Encodes an id of a list as JSON.
     package static func id(_ text: String, isNumeric: Bool) -> String { isNumeric ? text : encoded(text) }
 
     static func isNumber(_ json: some Collection<UInt8>) -> Bool {
         json.first.map { $0 == UInt8(ascii: "-") || ($0 >= 0x30 && $0 <= 0x39) } ?? false
     }
 
-    /// The members of an object; `nil` when it is none.
+    /// The members of an object; `nil` for another value.
     static func members(_ json: [UInt8]) -> [(name: String, value: [UInt8])]? {
         guard json.first == UInt8(ascii: "{") else { return nil }
         var members: [(String, [UInt8])] = []
@@ -36,7 +36,7 @@ package enum JSONText {
         return members
     }
 
-    /// The elements of an array; `nil` when it is none.
+    /// The elements of an array; `nil` for another value.
     static func elements(_ json: [UInt8]) -> [[UInt8]]? {
         guard json.first == UInt8(ascii: "[") else { return nil }
         var values: [[UInt8]] = []

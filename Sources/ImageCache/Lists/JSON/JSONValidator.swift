@@ -1,4 +1,4 @@
-/// The grammar of JSON (RFC 8259), a byte at a time: a state machine that keeps a stack of open arrays and objects and nothing else.
+/// The grammar of JSON (RFC 8259) as a state machine over bytes. Its only memory is the stack of open arrays and objects.
 struct JSONValidator {
     /// An error in a text.
     enum Fault: Error, Equatable {
@@ -13,7 +13,7 @@ struct JSONValidator {
         case valueBegan
         /// A value ends with this byte.
         case valueEnded
-        /// A value, a number, ended before this byte, which is then looked at by itself.
+        /// A number ended before this byte, which must be passed again.
         case valueEndedBefore
     }
 
@@ -46,7 +46,7 @@ struct JSONValidator {
     /// The number of open arrays and objects.
     var depth: Int { open.count }
     var isInKey: Bool { isKey }
-    /// A whole value was read, and white space may follow.
+    /// True after a complete value; only white space may follow.
     var isDone: Bool { state == .done }
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
@@ -86,7 +86,7 @@ struct JSONValidator {
         }
     }
 
-    /// Ends a number that the end of the text ends.
+    /// Ends the text, and with it a number at its end. Returns false if the text is incomplete.
     mutating func end() -> Bool {
         switch state {
         case .zero, .integer, .fraction, .exponentDigits: _ = endValue()
