@@ -1,30 +1,30 @@
 public import FoundationEssentials
 public import HTTPCaching
 
-/// A value that was decoded from a response, and where that came from.
+/// A value that was decoded from a response, and its source.
 public struct CachedValue<Value: Sendable>: Sendable {
-    /// Where a value came from.
+    /// The source of a value.
     public enum Source: Sendable, Hashable {
-        /// The memory cache: nothing was decoded.
+        /// The memory cache; nothing was decoded.
         case memory
-        /// A response that came from there.
+        /// A response from this source.
         case response(CachedFile.Source)
     }
 
     public let value: Value
     public let source: Source
-    /// Why what is stored was not used as it is; `nil` when it was, or when the request forbade it.
+    /// The reason why the stored response was not used, or `nil` if it was used or the request forbade its use.
     public let unusedReason: UnusedReason?
 }
 
 /// A response and its body in memory, for a decoder.
 public struct ValueData: Sendable {
-    /// The body, as the origin sent it.
+    /// The body.
     public let data: Data
-    /// The response that brought it.
+    /// The response.
     public let response: StoredResponse
 
-    /// The body as text, by its byte order mark or the `charset` of its `Content-Type`: see ``TextDecoding``.
+    /// The body as text, by its byte order mark or the `charset` of the `Content-Type`; see ``TextDecoding``.
     ///
     /// - Throws: ``TextDecodingError``.
     public func text() throws(TextDecodingError) -> String {
@@ -32,13 +32,13 @@ public struct ValueData: Sendable {
     }
 }
 
-/// The result of a look for a value that the application has stored.
+/// The result of looking up a value that the application stored.
 public enum ValueLookup<Value: Sendable>: Sendable {
     case found(Value)
     case unused(UnusedReason)
 
-    /// The value; `nil` when there is none.
+    /// The value, or `nil` if there is none.
     public var value: Value? { if case .found(let value) = self { value } else { nil } }
-    /// Why there is none.
+    /// The reason why there is no usable value.
     public var unusedReason: UnusedReason? { if case .unused(let reason) = self { reason } else { nil } }
 }

@@ -4,21 +4,21 @@ import FoundationEssentials
 import HTTPCaching
 import TextIdentity
 
-/// Values that the application makes itself.
+/// Values that the application creates.
 extension DownloadCache {
-    /// Stores a value under a key of the application's own, as JSON, in place of what was there.
+    /// Stores a value as JSON under a key of the application, replacing the previous value.
     ///
-    /// It is subject to the store's limits as responses are, belongs to its owner, and goes with all that is its owner's (``RemovalTarget/owner(_:)``). Other processes
-    /// on the directory see it at once.
+    /// Values are subject to the limits of the store like responses, and ``RemovalTarget/owner(_:)`` removes them with their owner. Other
+    /// processes that use the directory see a new value immediately.
     ///
     /// - Parameters:
     ///   - value: The value.
-    ///   - key: Any text; compared byte for byte.
-    ///   - owner: Whose value it is: those of one owner are never seen by another. Default: nobody's in particular.
-    ///   - lifetime: For how long it is used; an expired one is evicted before all that is not. Default: until it is evicted.
-    ///   - version: The version of the type's format; a look-up for another one does not find it, and the first use of another one
-    ///     removes all values of the type that were stored with this one.
-    /// - Throws: ``ImageCacheError`` with code `store`, or ``ImageCacheError/Code/undecodableValue`` when it cannot be encoded.
+    ///   - key: Any text; compared by bytes.
+    ///   - owner: The owner of the value. Owners do not see each other's values. Default: none.
+    ///   - lifetime: The time for which the value may be used; expired values are evicted first. Default: until it is evicted.
+    ///   - version: The version of the type's format. Look-ups with another version do not find the value. The first use of a version
+    ///     removes all values of the type that were stored with other versions.
+    /// - Throws: ``ImageCacheError`` with code `store`, or ``ImageCacheError/Code/undecodableValue`` if the value cannot be encoded.
     public func store<Value: Encodable & Sendable>(
         _ value: Value, for key: String, owner: String? = nil, lifetime: Duration? = nil, version: String? = nil
     ) async throws(ImageCacheError) {
@@ -43,21 +43,21 @@ extension DownloadCache {
         keep(value, record, held.entry, held.generation, place, cost: Int(clamping: held.entry.size))
     }
 
-    /// The value that was stored under a key, or why there is none that may be used.
+    /// The value stored under a key, or the reason why there is no usable one.
     ///
-    /// One that is damaged, or was stored for another version, is removed.
+    /// A value that is damaged, or was stored with another version, is removed.
     ///
     /// - Parameters:
-    ///   - key: As it was stored.
+    ///   - key: The key that the value was stored under.
     ///   - type: The value's type.
-    ///   - owner: As it was stored.
-    ///   - version: As it was stored.
-    /// - Throws: ``ImageCacheError`` with code `store` when the store cannot be read.
+    ///   - owner: The owner that the value was stored for.
+    ///   - version: The version that the value was stored with.
+    /// - Throws: ``ImageCacheError`` with code `store` if the store cannot be read.
     public func value<Value: Decodable & Sendable>(
         forKey key: String, as type: Value.Type = Value.self, owner: String? = nil, version: String? = nil
     ) async throws(ImageCacheError) -> ValueLookup<Value> {
         let place = ValuePlace(key, owner: owner)
-        // Behind the look-up, which tells why the value is not used.
+        // After the look-up, which reports a value of another version before it is removed.
         defer { use(version.map { ValueFormat(ofStored: type, version: $0) }) }
         if let held = values.held(memoryKey(place, version, type))?.value as? Value { return .found(held) }
         return try await executor.run { [self] () throws(ImageCacheError) in
@@ -65,7 +65,7 @@ extension DownloadCache {
         }
     }
 
-    /// Removes the value that is stored under a key. False when there was none.
+    /// Removes the value stored under a key. Returns false if there is none.
     @discardableResult
     public func removeValue(forKey key: String, owner: String? = nil) async throws(ImageCacheError) -> Bool {
         let place = ValuePlace(key, owner: owner)
@@ -96,7 +96,7 @@ extension DownloadCache {
         let reason = record.unusedReason(
             version: version, applicationVersion: configuration.applicationVersion, now: fetcher.now())
         if let reason {
-            // No look-up will ever find it again.
+            // No later look-up with this version will find the value.
             if reason == .version { try fetcher.store.remove(entry) }
             return .unused(reason)
         }
@@ -108,11 +108,11 @@ extension DownloadCache {
         return .found(value)
     }
 
-    /// Replaces what is stored. Only a removal that comes between two looks is in the way, and what comes after it counts.
+    /// Replaces the stored value. If the value is removed while this writes, this tries again, as the write is later than the removal.
     private func commit(
         _ bytes: [UInt8], _ record: ValueRecord, _ format: ValueFormat?, _ place: ValuePlace
     ) throws(StoreError) -> (entry: StoredEntry, generation: Generation) {
-        // Each further round is a removal by somebody else.
+        // Each further attempt follows a removal.
         for _ in 0..<64 {
             let generation = fetcher.store.generation(of: place.resource)
             var entry = NewEntry(
@@ -150,12 +150,12 @@ extension DownloadCache {
     }
 }
 
-/// Where a value of the application's own is stored.
+/// The place of an application's value in the store.
 private struct ValuePlace: Sendable {
     let key: EntryKey
-    /// Where it would be if it were nobody's; `nil` when it is.
+    /// The key without an owner; `nil` if ``key`` has none.
     let keyOfNobody: EntryKey?
-    /// Its name in listings, and what is invalidated.
+    /// The name in listings, which is also the resource that removals invalidate.
     let resource: String
 
     init(_ text: String, owner: String?) {

@@ -6,25 +6,26 @@ import Logging
 public import MemoryCache
 
 extension DownloadCache {
-    /// The value that the response to a request holds: from memory, where it is kept as it was decoded, from the store, or from the
-    /// origin, by the same rules as ``file(for:)-(FileRequest)``.
+    /// The value decoded from the response to a request. Decoded values are kept in memory; other responses come from the store or the
+    /// origin by the same rules as in ``file(for:)-(FileRequest)``.
     ///
     ///     let users = try await cache.value(for: "https://api.example.com/users", as: [User].self, version: "3") { body in
     ///         try JSONDecoder().decode([User].self, from: body.data)
     ///     }
     ///
-    /// A body stored for another version counts as absent at once. The first call with a version also removes, in the background, all
-    /// responses that were stored for other versions of the type. The same holds for another ``Configuration/applicationVersion``,
-    /// whose entries are removed when the cache is opened.
+    /// A stored response with another version is not used. The first call with a version also removes, in the background, all responses
+    /// that were stored with other versions of the type. The same holds for ``Configuration/applicationVersion``, but those entries are
+    /// removed when the cache is opened.
     ///
     /// - Parameters:
-    ///   - request: The request; an answer of more than ``Configuration/maxValueSize`` bytes is an error.
-    ///   - type: The value's type. In memory a value is found by request, type and version: what is decoded in several ways at
-    ///     the same time should be several types.
+    ///   - request: The request. A response larger than ``Configuration/maxValueSize`` bytes is an error.
+    ///   - type: The value's type. Values in memory are identified by request, type and version. Use different types to
+    ///     decode the same response in different ways.
     ///   - version: The version of the type's format. Default: any.
-    ///   - cost: The bytes that a value counts in memory, given the body's length. Default: that.
-    ///   - decode: Makes the value of the body. When it throws for a stored body, the origin is asked once for a new one.
-    /// - Throws: As ``file(for:)-(FileRequest)``; ``ImageCacheError/Code/undecodableValue`` with the decoder's error as its cause.
+    ///   - cost: The cost of the value in memory in bytes, given the body's length. Default: the body's length.
+    ///   - decode: Decodes the body. If it throws for a stored body, the response is fetched again from the origin once.
+    /// - Throws: The errors of ``file(for:)-(FileRequest)``, or ``ImageCacheError/Code/undecodableValue`` with the decoder's error as its
+    ///   cause.
     public func value<Value: Sendable>(
         for request: FileRequest, as type: Value.Type = Value.self, version: String? = nil,
         cost: @Sendable (_ value: Value, _ bytes: Int) -> Int = { $1 },
@@ -58,7 +59,7 @@ extension DownloadCache {
         }
     }
 
-    /// The value that a JSON response holds; see ``value(for:as:version:cost:decode:)``.
+    /// The value decoded from a JSON response; see ``value(for:as:version:cost:decode:)``.
     public func value<Value: Decodable & Sendable>(
         for request: FileRequest, as type: Value.Type = Value.self, version: String? = nil
     ) async throws(ImageCacheError) -> CachedValue<Value> {
@@ -67,24 +68,24 @@ extension DownloadCache {
         }
     }
 
-    /// The text of a response, by its charset: see ``TextDecoding``.
+    /// The text of a response, decoded by its charset; see ``TextDecoding``.
     public func text(for request: FileRequest) async throws(ImageCacheError) -> CachedValue<String> {
         try await value(for: request, as: String.self) { try $0.text() }
     }
 
-    /// The bytes of a response. Those of at most 256 KiB are kept in memory, within the limits of ``Configuration/values``.
+    /// The bytes of a response. Bodies of at most 256 KiB are kept in memory within the limits of ``Configuration/values``.
     public func data(for request: FileRequest) async throws(ImageCacheError) -> CachedValue<Data> {
         try await value(
             for: request, as: Data.self, cost: { $1 <= Int(ValueMemory.fileSizeLimit) ? $1 : .max }, decode: { $0.data }
         )
     }
 
-    /// The decoded values, and small files, that are in memory.
+    /// The statistics of decoded values and small files in memory.
     public var valueStatistics: MemoryCacheStatistics { values.statistics }
 
     // MARK: Parts
 
-    /// Removes what other versions of the application have stored, in the background.
+    /// Removes the entries of other versions of the application in the background.
     func removeOtherVersions() {
         guard let version = configuration.applicationVersion, !configuration.store.isReadOnly else { return }
         let (store, logger) = (fetcher.store, configuration.logger)
@@ -98,8 +99,7 @@ extension DownloadCache {
         }
     }
 
-    /// Removes what is stored in other versions of the format's type, in the background, when this process uses the format for the
-    /// first time.
+    /// On the first use of a format in this process, removes the entries of other versions of its type in the background.
     func use(_ format: ValueFormat?) {
         guard let format, !configuration.store.isReadOnly, values.isFirstUse(of: format) else { return }
         let (store, logger) = (fetcher.store, configuration.logger)
@@ -113,7 +113,8 @@ extension DownloadCache {
         }
     }
 
-    /// Sets the version that the stored response must have: the application's, the value's and the own lifetime's together.
+    /// Sets the version that a stored response must have: a combination of the versions of the application, the value and the freshness
+    /// override.
     private func setVersion(_ version: String?, of request: inout FileRequest) {
         let parts = [configuration.applicationVersion, version, request.freshnessOverride?.version]
         guard parts.contains(where: { $0 != nil }) else { return }
@@ -156,9 +157,9 @@ extension DownloadCache {
 }
 
 extension CachedFile {
-    /// True if its body was there before the request.
+    /// True if the body was stored before the request.
     fileprivate var isFromStore: Bool { source == .disk || source == .stale || source == .revalidated }
 
-    /// Why what is stored was not used as it is; `nil` when it was, or when the request forbade it.
+    /// The reason why the stored response was not used, or `nil` if it was used or the request forbade its use.
     public var unusedReason: UnusedReason? { cacheStatus.unusedReason }
 }

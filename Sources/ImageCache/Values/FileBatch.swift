@@ -2,25 +2,25 @@ import ConcurrencyPrimitives
 
 /// The progress of a batch of files.
 public struct BatchProgress: Sendable, Equatable {
-    /// Files that were asked for, that are there, and that failed.
+    /// The numbers of files that were requested, are complete, and have failed.
     public var requested: Int
     public var loaded = 0
     public var failed = 0
-    /// Bytes that are here, of files under way and of those that are there, without those that failed.
+    /// The received bytes of running and complete files, without failed ones.
     public var received: Int64 = 0
-    /// Bytes of all but those that failed; `nil` while the length of one is not known.
+    /// The total length in bytes of all files without failed ones; `nil` while a length is unknown.
     public var total: Int64?
 }
 
-/// Files that are loaded together: see ``DownloadCache/files(for:width:allOrNothing:)``.
+/// Files that are loaded together; see ``DownloadCache/files(for:width:allOrNothing:)``.
 ///
-/// Dropping the value does not stop it; ``cancel()`` does.
+/// Releasing the batch does not stop it; call ``cancel()``.
 public final class FileBatch: Sendable {
     private struct State {
-        /// Those of members that failed are left out.
+        /// The bytes by index of the request, without failed files.
         var received: [Int: (bytes: Int64, total: Int64?)] = [:]
         var results: [Result<CachedFile, ImageCacheError>?]
-        /// The error that ended a batch of all or nothing.
+        /// The error that ended an all-or-nothing batch.
         var failure: ImageCacheError?
         var task: Task<Void, Never>?
     }
@@ -56,16 +56,16 @@ public final class FileBatch: Sendable {
 
     // MARK: Results
 
-    /// All files, in the order of the requests.
+    /// All files in the order of the requests.
     ///
-    /// - Throws: The error of the first that failed. With `allOrNothing` the others are then stopped.
+    /// - Throws: The error of the first request that failed. With `allOrNothing`, the first failure also stops all others.
     public func files() async throws(ImageCacheError) -> [CachedFile] {
         let results = await results()
         if let failure = state.withLock({ $0.failure }) { throw failure }
         return try results.map { result throws(ImageCacheError) in try result.get() }
     }
 
-    /// Returns the result of each request, in their order.
+    /// The result of each request, in their order.
     public func results() async -> [Result<CachedFile, ImageCacheError>] {
         let task = state.withLock { $0.task }
         await withTaskCancellationHandler {
@@ -77,15 +77,15 @@ public final class FileBatch: Sendable {
         return zip(urls, ended).map { url, result in result ?? .failure(.cancelled.with(url: url)) }
     }
 
-    /// Stops what is under way and nobody else waits for; what arrived is kept for the next time.
+    /// Stops transfers that no other caller waits for. Received bytes are kept, so that a later request resumes.
     public func cancel() { state.withLock { $0.task }?.cancel() }
 
     // MARK: Progress
 
-    /// The newest progress.
+    /// The current progress.
     public var latestProgress: BatchProgress { latest.value }
 
-    /// The progress of the batch, from now until it ends. A reader that is slow sees only the newest value.
+    /// The progress from now until the end of the batch. A slow reader gets only the latest value.
     public var progress: AsyncStream<BatchProgress> { latest.watch() }
 
     // MARK: Loading
@@ -132,14 +132,14 @@ public final class FileBatch: Sendable {
 }
 
 extension DownloadCache {
-    /// Loads several files together, with one progress.
+    /// Loads several files in parallel, with a common progress.
     ///
-    /// Each is a request like any other: equal ones share a transfer, stored and fresh ones cost a look-up.
+    /// Each request behaves as in ``file(for:)-(FileRequest)``: equal requests share a transfer.
     ///
     /// - Parameters:
-    ///   - requests: The requests; results come in their order.
-    ///   - width: How many at a time. Default 8.
-    ///   - allOrNothing: Whether the first failure stops the others and is the result of all. What arrived stays in the store.
+    ///   - requests: The requests; results have the same order.
+    ///   - width: The number of files that are loaded in parallel. Default 8.
+    ///   - allOrNothing: True to stop at the first failure, which is then the result of the batch. Received bytes are kept.
     public func files(for requests: [FileRequest], width: Int = 8, allOrNothing: Bool = false) -> FileBatch {
         FileBatch(requests, width: width, allOrNothing: allOrNothing, of: self)
     }

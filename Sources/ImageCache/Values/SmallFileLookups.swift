@@ -2,7 +2,7 @@ import DiskStore
 import FoundationEssentials
 import HTTPCaching
 
-/// Small files whose look-ups are in memory.
+/// Look-ups of small files in memory.
 extension DownloadCache {
     /// The result of a look-up of a stored file.
     private struct Lookup: Sendable {
@@ -10,7 +10,7 @@ extension DownloadCache {
         let freshUntil: Date
     }
 
-    /// The file for a request when its look-up is in memory and may be used: its body is opened, the index is not asked.
+    /// Opens the file for a request if its look-up is in memory and may be used. Does not read the index.
     func heldFile(for request: FileRequest) -> CachedFile? {
         guard request.canBeHeld, let values = valuesIfUsed else { return nil }
         let key = ValueMemory.Key(request, as: Lookup.self, by: fetcher.rules)
@@ -19,11 +19,11 @@ extension DownloadCache {
         else { return nil }
         var status = CacheStatus(cache: "imgcache", hit: true)
         status.timeToLive = Int((lookup.freshUntil.timeIntervalSince(fetcher.now())).rounded(.up))
-        // An evicted one is a miss: the usual way tells.
+        // The body may have been evicted. The result is then `nil`, and the caller looks it up in the store.
         return try? fetcher.open(lookup.candidate, for: resolved, as: .disk, status, notesUse: false)
     }
 
-    /// Keeps the look-up of a small file that was just answered from the store.
+    /// Keeps the look-up of a small file that was just found in the store.
     func hold(_ file: CachedFile, for request: FileRequest) {
         guard request.canBeHeld, file.source == .disk, file.isStored, file.size <= ValueMemory.fileSizeLimit,
             configuration.values.capacity > 0, let candidate = StoredCandidate(file.body.entry, file.generation)
@@ -40,7 +40,7 @@ extension DownloadCache {
 }
 
 extension FileRequest {
-    /// True if nothing but key, fields, lifetime and SHA-256 decides about a hit.
+    /// True if a hit depends only on the key, the fields, the lifetime and the SHA-256.
     fileprivate var canBeHeld: Bool {
         isPlainGet && policy == .useProtocolCachePolicy && goneOriginal == nil
             && !transfer.forwardsErrorResponses

@@ -1,16 +1,16 @@
 public import FoundationEssentials
 
-/// Text from bytes, by their charset (RFC 9110 section 8.3.2; names as the WHATWG Encoding Standard has them).
+/// Decodes text by its charset (RFC 9110 section 8.3.2; names of the WHATWG Encoding Standard).
 ///
-/// A byte order mark counts first, then the `charset` of the `Content-Type`. Without both it is UTF-8 where it is valid, and
-/// windows-1252 where it is not. Read are UTF-8, UTF-16 in both orders, windows-1252, and what browsers take for it: ISO-8859-1 and
-/// US-ASCII.
+/// A byte order mark has precedence over the `charset` of the `Content-Type`. Without both, valid UTF-8 is decoded as UTF-8, and anything
+/// else as windows-1252. Supported are UTF-8, UTF-16 in both byte orders, and windows-1252, which is also used for ISO-8859-1 and US-ASCII
+/// as in browsers.
 public enum TextDecoding {
     private enum Charset { case utf8, utf16(isBigEndian: Bool), windows1252 }
 
-    /// The text that bytes are. Invalid sequences become U+FFFD.
+    /// Decodes bytes. Invalid sequences become U+FFFD.
     ///
-    /// - Throws: ``TextDecodingError`` for another charset than those.
+    /// - Throws: ``TextDecodingError`` for an unsupported charset.
     public static func text(_ bytes: [UInt8], contentType: String?) throws(TextDecodingError) -> String {
         if let (charset, length) = byteOrderMark(bytes) { return decoded(bytes[length...], charset) }
         guard let name = contentType.flatMap(charsetName) else {
@@ -37,7 +37,7 @@ public enum TextDecoding {
         }
     }
 
-    /// The value of the parameter `charset`, in lower case: a token or a quoted string (RFC 9110 section 5.6.6).
+    /// The value of the `charset` parameter in lower case, from a token or a quoted string (RFC 9110 section 5.6.6).
     private static func charsetName(_ contentType: String) -> String? {
         var rest = contentType.utf8[...]
         guard let end = rest.firstIndex(of: UInt8(ascii: ";")) else { return nil }
@@ -55,7 +55,7 @@ public enum TextDecoding {
         return nil
     }
 
-    /// Takes a value away, up to the next semicolon.
+    /// Reads a value, up to the next semicolon.
     private static func parameterValue(_ rest: inout Substring.UTF8View) -> [UInt8] {
         var value: [UInt8] = []
         if rest.first == UInt8(ascii: "\"") {
@@ -90,7 +90,7 @@ public enum TextDecoding {
                 let (one, two) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
                 return isBigEndian ? one << 8 | two : two << 8 | one
             }
-            // Half of a unit is none.
+            // Half of a code unit is invalid.
             if bytes.count % 2 == 1 { units.append(0xFFFD) }
             return String(decoding: units, as: UTF16.self)
         case .windows1252:
@@ -99,7 +99,7 @@ public enum TextDecoding {
     }
 }
 
-/// Bytes are in a charset that is not read.
+/// The charset is not supported.
 public struct TextDecodingError: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
     /// The charset's name, in lower case.
     public let charset: String
@@ -113,7 +113,7 @@ public struct TextDecodingError: Error, Sendable, Hashable, CustomStringConverti
 }
 
 private enum Windows1252 {
-    /// 0x80 to 0x9F, where it differs from ISO-8859-1 (WHATWG Encoding section 9).
+    /// The characters of 0x80 to 0x9F, which differ from ISO-8859-1 (WHATWG Encoding section 9).
     private static let upper: [UInt16] = [
         0x20AC, 0x81, 0x201A, 0x192, 0x201E, 0x2026, 0x2020, 0x2021, 0x2C6, 0x2030, 0x160, 0x2039, 0x152, 0x8D, 0x17D,
         0x8F,

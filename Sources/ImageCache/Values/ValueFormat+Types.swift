@@ -11,7 +11,7 @@ extension ValueFormat {
         self.init(type: "stored " + Self.name(of: type), version: version)
     }
 
-    /// The mangled name, since the one that is printed holds an address for private types. Two builds of an application may differ in
-    /// it: then the older values stay until they are evicted.
+    /// The mangled name, because the printed name of a private type contains an address. Two builds of an application may have different
+    /// mangled names; the older values then remain until they are evicted.
     private static func name(of type: Any.Type) -> String { _mangledTypeName(type) ?? String(reflecting: type) }
 }

@@ -9,18 +9,18 @@ import Transfer
 
 /// Decoded values and look-ups of small files in memory.
 ///
-/// An entry answers only while its resource's generation lasts (``DiskStore/isCurrent(_:)``): what any process on the directory
-/// stores, confirms or removes ends it at once.
+/// An entry is valid while the generation of its resource is current (``DiskStore/isCurrent(_:)``). It becomes invalid as soon as any
+/// process that uses the directory stores, revalidates or removes the resource.
 final class ValueMemory: Sendable {
-    /// Larger files are looked up on disk.
+    /// The size limit in bytes of files whose look-ups are kept.
     static let fileSizeLimit: Int64 = 256 << 10
-    /// The number of bytes that the look-up of a file takes.
+    /// The cost of a file's look-up in bytes.
     static let lookupCost = 4096
 
     struct Key: MemoryCacheKey {
         let original: ResourceKey
-        /// They select among the resource's variants (RFC 9111 section 4.1). One by one: equality of `HTTPFields` takes different bytes
-        /// that are no text for the same.
+        /// The fields, which select a variant of the resource (RFC 9111 section 4.1). As an array, because `HTTPFields` compares values as
+        /// text, and values that are not valid UTF-8 may then be equal.
         private let fields: [HTTPField]
         private let freshnessOverride: FreshnessOverride?
         private let integrity: BodyIntegrity
@@ -38,9 +38,9 @@ final class ValueMemory: Sendable {
             self.type = ObjectIdentifier(type)
         }
 
-        /// The key of a value that the application has stored.
+        /// The key of a value that the application stored.
         init(stored key: EntryKey, version: String?, as type: Any.Type) {
-            // Bytes, since texts that are canonically equivalent are equal strings.
+            // As hexadecimal bytes, because canonically equivalent strings are equal.
             original = ResourceKey(url: Array(key.value.utf8).hexadecimal, in: .shared)
             fields = []
             freshnessOverride = nil
@@ -51,14 +51,14 @@ final class ValueMemory: Sendable {
         }
     }
 
-    /// A value and for how long it may be used.
+    /// A value, and the conditions of its use.
     final class Held: Sendable {
         let value: any Sendable
         let generation: Generation
         let freshUntil: Date
-        /// When it was found to be fresh. Before that, after a step of the clock backwards, nobody knows how old it is.
+        /// The time at which it was fresh. If the clock is earlier than this, it was set back, and the age is unknown.
         let checked: Date
-        /// The entry that it was made of.
+        /// The entry that the value was made from.
         let entry: StoredEntry
         private let lastTouch: Locked<ContinuousClock.Instant>
 
@@ -71,7 +71,7 @@ final class ValueMemory: Sendable {
             lastTouch = Locked(.now)
         }
 
-        /// Returns true if its use is to be noted in the store: once a second, so that it is not evicted there.
+        /// Returns true if a use should be recorded in the store: at most once a second, to protect the entry from eviction.
         func isTouchDue() -> Bool {
             lastTouch.withLock { last in
                 guard .now - last > .seconds(1) else { return false }
@@ -82,7 +82,7 @@ final class ValueMemory: Sendable {
     }
 
     private let memory: MemoryCache<Key, Held>
-    /// The formats that were used.
+    /// The formats that this process has used.
     private let formats = Locked<Set<ValueFormat>>([])
     private let store: DiskStore
     private let now: @Sendable () -> Date
@@ -95,10 +95,10 @@ final class ValueMemory: Sendable {
 
     var statistics: MemoryCacheStatistics { memory.statistics }
 
-    /// Returns true the first time.
+    /// Returns true for the first use of a format in this process.
     func isFirstUse(of format: ValueFormat) -> Bool { formats.withLock { $0.insert(format).inserted } }
 
-    /// Returns the entry that is in memory and may be used without a look at the store.
+    /// The entry in memory that may be used for a request without reading the store.
     func held(_ key: Key, for request: FileRequest) -> Held? {
         guard request.isPlainGet, let held = memory.value(for: key),
             request.mayUseMemory(freshUntil: held.freshUntil, checked: held.checked, now: now())
@@ -106,7 +106,7 @@ final class ValueMemory: Sendable {
         return current(held)
     }
 
-    /// The value that the application has stored, while it lasts.
+    /// The entry in memory of an application's value, if it is valid.
     func held(_ key: Key) -> Held? {
         let now = now()
         guard let held = memory.value(for: key), held.freshUntil > now, held.checked <= now + 1 else { return nil }
@@ -132,10 +132,10 @@ final class ValueMemory: Sendable {
 }
 
 extension FileRequest {
-    /// True for a GET without content: what is in memory is found without the content.
+    /// True for a GET without content. The keys in memory do not include the content.
     var isPlainGet: Bool { method == .get && body == nil }
 
-    /// Returns true if an entry in memory may be used without a look at what it was made of.
+    /// Returns true if the policy and the fields allow the use of an entry in memory.
     func mayUseMemory(freshUntil: Date, checked: Date, now: Date) -> Bool {
         switch policy {
         case .returnCacheDataElseLoad, .returnCacheDataDontLoad: true

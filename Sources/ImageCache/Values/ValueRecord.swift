@@ -3,21 +3,21 @@ import HTTPCaching
 import TextIdentity
 import Units
 
-/// The store's record of a value that the application has stored.
+/// The metadata of an application's value in the store.
 struct ValueRecord: Equatable {
-    /// Bumped when the format changes; records of an unknown version count as damaged.
+    /// Increased when the format changes; records of an unknown version count as damaged.
     private static let formatVersion: UInt8 = 1
 
     /// Seconds since 1970.
     var stored: Double
-    /// Seconds; `nil`: until it is evicted.
+    /// In seconds; `nil`: unlimited.
     var lifetime: Double?
     var version: String?
     var applicationVersion: String?
 
     var expires: Date? { lifetime.map { Date(timeIntervalSince1970: stored + $0) } }
 
-    /// Why the value may not be used; `nil`: it may.
+    /// The reason why the value may not be used, or `nil` if it may.
     func unusedReason(version: String?, applicationVersion: String?, now: Date) -> UnusedReason? {
         if self.version?.asBytes != version?.asBytes
             || self.applicationVersion?.asBytes != applicationVersion?.asBytes
@@ -46,7 +46,7 @@ struct ValueRecord: Equatable {
         self.applicationVersion = applicationVersion
     }
 
-    /// `nil` for bytes that are damaged or of another format.
+    /// Returns `nil` for bytes that are damaged or of an unknown version.
     init?(decoding bytes: [UInt8]) {
         var reader = FieldReader(bytes)
         guard reader.readByte() == Self.formatVersion, let stored = reader.readDouble(), stored.isFinite,
