@@ -3,19 +3,19 @@ import DiskStore
 public import HTTPCaching
 public import HTTPTypes
 
-/// The HTTP response to a request with a range, conditions of its own, or the method HEAD.
+/// The HTTP response to a request with a range, with conditions, or with the method HEAD.
 ///
-/// The bytes of ``range`` stay readable while the value lives, whatever is evicted or replaced meanwhile.
+/// The bytes of ``range`` remain readable while this value exists, even if the entry is evicted or replaced.
 public struct CachedResponse: Sendable {
-    /// 200, 206 (Partial Content), 304 (Not Modified), 416 (Range Not Satisfiable), or 504 to `only-if-cached`; with the
-    /// stored fields, `Age`, `Cache-Status` (RFC 9211), and what a 206 or 416 needs (RFC 9110 section 14.4).
+    /// 200, 206 (Partial Content), 304 (Not Modified), 416 (Range Not Satisfiable), or 504 for `only-if-cached`. The fields are the stored
+    /// ones, `Age`, `Cache-Status` (RFC 9211), and the fields of a 206 or 416 (RFC 9110 section 14.4).
     public let head: HTTPResponse
-    /// The bytes of the representation that are the content; `nil` when there is none (HEAD, 304, 416, 504).
+    /// The bytes of the representation that are the content; `nil` for HEAD, 304, 416 and 504.
     public let range: Range<Int64>?
-    /// Bytes of bodies that crossed the network for this response.
+    /// The number of body bytes received from the network for this response.
     public let bytesTransferred: Int64
 
-    /// The handling by the cache, as `Cache-Status` in ``head`` states it.
+    /// The handling by the cache; also in the `Cache-Status` field of ``head``.
     public let cacheStatus: CacheStatus
 
     private let source: Source
@@ -50,11 +50,10 @@ public struct CachedResponse: Sendable {
         bytesTransferred = 0
     }
 
-    /// The file that the content is taken from, when all of it is stored.
+    /// The file that contains the content, if it is completely stored.
     public var file: CachedFile? { if case .file(let file) = source { file } else { nil } }
 
-    /// A descriptor to read ``range`` from with `pread` or `sendfile`, at the range's own offsets; it lives as long as this
-    /// value does.
+    /// A descriptor for reading ``range`` with `pread` or `sendfile`, at the offsets of the range. Valid while this value exists.
     public var descriptor: Int32? {
         switch source {
         case .none: nil
@@ -63,11 +62,11 @@ public struct CachedResponse: Sendable {
         }
     }
 
-    /// Writes the content to a file descriptor: a socket, a pipe, a file.
+    /// Writes the content to a file descriptor, such as a socket, a pipe or a file.
     public func copyContent(toDescriptor target: Int32) async throws(ImageCacheError) {
         guard let range, let descriptor else { return }
         try await BlockingExecutor.copies.run { [self] () throws(ImageCacheError) in
-            // The descriptor lives as long as the value.
+            // Keeps the descriptor open.
             try withExtendedLifetime(source) { () throws(ImageCacheError) in
                 try copyBytes(range, of: descriptor, to: target)
             }
@@ -76,7 +75,7 @@ public struct CachedResponse: Sendable {
 }
 
 extension HTTPResponse {
-    /// The response after this cache (RFC 9211 section 2).
+    /// The response with this cache's member added to `Cache-Status` (RFC 9211 section 2).
     func with(_ status: CacheStatus) -> HTTPResponse {
         var response = self
         response.headerFields[.cacheStatus] = status.appended(to: headerFields[.cacheStatus])

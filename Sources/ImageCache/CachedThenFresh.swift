@@ -1,6 +1,6 @@
-/// The stored file at once, however stale, followed by the origin's if it is another one.
+/// A sequence of the stored file, however stale, and the origin's file if it differs.
 ///
-/// Returned by ``DownloadCache/cachedThenFresh(for:)``. Each iteration makes the request anew.
+/// Returned by ``DownloadCache/cachedThenFresh(for:)``. Each iterator makes a request of its own.
 public struct CachedThenFresh: AsyncSequence, Sendable {
     public typealias Element = CachedFile
     public typealias Failure = ImageCacheError
@@ -10,11 +10,11 @@ public struct CachedThenFresh: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(cache: cache, request: request) }
 
-    /// An iterator over the stored file and the origin's.
+    /// An iterator over the stored file and the origin's file.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
         private enum State {
             case start
-            /// The stored file was delivered, and the origin is being asked.
+            /// The stored file was returned, and the origin's file is being fetched.
             case refreshing(Download, after: CachedFile)
             case end
         }
@@ -47,14 +47,14 @@ public struct CachedThenFresh: AsyncSequence, Sendable {
             }
         }
 
-        /// The stored file; `nil` when there is none that can be read.
+        /// The stored file; `nil` if there is none, or it cannot be read.
         private func cached() async throws(ImageCacheError) -> CachedFile? {
             var stored = request
             stored.policy = .returnCacheDataDontLoad
             do throws(ImageCacheError) {
                 return try await cache.file(for: stored)
             } catch {
-                // The origin's file is still to be had; a request that makes no sense fails there.
+                // The origin may still have the file. An invalid request fails there.
                 if error.code == .cancelled { throw error }
                 return nil
             }

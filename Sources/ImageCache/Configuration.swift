@@ -9,124 +9,125 @@ public import RemoteStore
 public import Transfer
 
 extension DownloadCache {
-    /// The settings of a cache. Every value has a sensible default.
+    /// The settings of a cache, all with defaults.
     public struct Configuration: Sendable {
-        /// Capacity, free space, and the life of partials.
+        /// Capacity, free space, and the lifetime of partials.
         public var store = StoreConfiguration()
 
         /// The rules of RFC 9111, for one user's cache by default.
         public var rules = CacheRules()
 
-        /// The most variants of one URL that are kept (`Vary`, RFC 9111 section 4.1); the longest unused are evicted first. Default 64.
+        /// The maximum number of stored variants of one URL (`Vary`, RFC 9111 section 4.1); the least recently used are evicted first.
+        /// Default 64.
         public var maxVariants = 64
 
-        /// A store that several machines share: what is not on the disk is looked for there before the origin is asked. Default: none. See
+        /// A store shared with other machines, in which files are looked up before they are requested from the origin. Default: none. See
         /// <doc:Fleet>.
         public var remote: RemoteStoreConfiguration?
 
-        /// The client that reaches the origins. Default: a `TransferEngine` of the cache's own, within the limits below. Another
-        /// transport has limits of its own; the cache shuts it down when it is closed.
+        /// The transport to the origins. Default: a `TransferEngine` of the cache with the limits below. Another transport has its own
+        /// limits; the cache shuts it down when it is closed.
         public var transport: (any HTTPTransport)?
 
-        /// Transfers at once, in all. Default 64.
+        /// The maximum number of concurrent transfers. Default 64.
         public var maxTransfers = 64
 
-        /// Connections at once to one origin. Default 16. They begin with ``initialTransfersPerHost``, and grow in number while that
-        /// makes the transfers faster together; they become fewer when the origin answers 429 (Too Many Requests) or 503 (Service
-        /// Unavailable), or its responses take much longer to begin.
+        /// The maximum number of concurrent connections to one origin. Default 16. The cache starts with ``initialTransfersPerHost``
+        /// connections and adds more while they increase the total throughput. It reduces them when the origin answers 429 (Too Many
+        /// Requests) or 503 (Service Unavailable), or takes much longer to respond.
         public var maxTransfersPerHost = 16
 
-        /// Finds out how many transfers an origin serves at once, as ``maxTransfersPerHost`` says. Default true. Otherwise there are
-        /// ``maxTransfersPerHost`` of them from the beginning, on whatever connections.
+        /// True to adapt the number of concurrent transfers to each origin, as described for ``maxTransfersPerHost``. Default true.
+        /// Otherwise, up to ``maxTransfersPerHost`` transfers run from the start, over any number of connections.
         public var adaptsToHosts = true
 
-        /// Connections to one origin with which transfers begin. Default 6, as browsers have it.
+        /// The initial number of connections to one origin. Default 6, as in browsers.
         public var initialTransfersPerHost = 6
 
-        /// Transfers at once on a connection that carries several (HTTP/2). Default 100, and never more than ``maxTransfers`` or than the
-        /// origin allows. One connection to each such origin is used.
+        /// The maximum number of concurrent transfers on a multiplexed connection (HTTP/2). Default 100, but at most ``maxTransfers`` and
+        /// the origin's own limit. Each such origin gets one connection.
         public var maxStreamsPerHost = 100
 
-        /// Connections that are kept for later transfers. Default ``maxTransfers``, at least 16.
+        /// The maximum number of idle connections that are kept for later transfers. Default: ``maxTransfers``, but at least 16.
         public var maxIdleConnections: Int?
 
-        /// Counts the transfers of all processes on the cache's directory that set this against ``maxTransfersPerHost``, each stream of
-        /// a connection by itself. Default false. Who finds no place for as long as it may take to connect goes on without one: a
-        /// process that was stopped keeps its places.
+        /// True to apply ``maxTransfersPerHost`` to the sum of the transfers of all processes that use the directory and set this. Each
+        /// stream of a connection counts. Default false. A transfer that gets no slot within the connect time-out runs without one, because
+        /// a stopped process keeps its slots.
         public var sharesHostLimit = false
 
-        /// Requests to one origin that begin within a second, evenly spread; those of redirects and further attempts count too. Default:
-        /// no limit.
+        /// The maximum number of requests per second to one origin, evenly spread. Redirects and retries count. Default: unlimited.
         public var maxRequestsPerSecond: Double?
 
-        /// Transfers at once for one ``FileRequest/client``. Default: no limit but the others.
+        /// The maximum number of concurrent transfers for one ``FileRequest/client``. Default: unlimited.
         public var maxTransfersPerClient: Int?
 
-        /// The addresses that may be connected to. Default: any. A service whose clients choose the URLs needs
+        /// The addresses to which connections are allowed. Default: any. A service whose clients choose the URLs needs
         /// ``AddressPolicy/publicOnly(except:where:)``.
         public var addressPolicy = AddressPolicy.any
 
-        /// Uses `stale-while-revalidate` (RFC 5861 section 3): the stale file at once, a fresh one in the background. Default true. A
-        /// process that ends right after the request needs `false`.
+        /// True to use `stale-while-revalidate` (RFC 5861 section 3): requests get the stale file, and a fresh one is fetched in the
+        /// background. Default true. Set it to false in a process that ends right after the request.
         public var revalidatesInBackground = true
 
-        /// Deletes the files that killed processes left behind, in the background, at most once a day. Default true.
+        /// True to delete files of killed processes in the background, at most once a day. Default true.
         public var sweepsInBackground = true
 
-        /// Goes on with pins in the background as long as the cache is open: with what an earlier process left undone, and with the
-        /// refreshing of sets that have an interval (``PinOptions/refreshInterval``), also if another process made them. What fails is
-        /// tried again after a minute, then ever more rarely. Default true.
+        /// True to resume incomplete sets of pins in the background while the cache is open, and to refresh sets with an interval
+        /// (``PinOptions/refreshInterval``), including sets of other processes. Failed sets are retried after a minute, then with
+        /// increasing delays. Default true.
         public var keepsPins = true
 
-        /// The memory cache of images and thumbnails: 100 MiB, purged to 60 MiB by default.
+        /// The limits of the memory cache of images and thumbnails. Default: 100 MiB, purged to 60 MiB.
         public var memory = MemoryCacheLimits.default
 
-        /// The memory cache of responses of at most 256 KiB for ``DownloadCache/hotResponse(for:)``: 32 MiB, purged to 24 MiB by default,
-        /// and empty as long as nobody calls ``DownloadCache/forward(_:)``.
+        /// The limits of the memory cache of responses of at most 256 KiB, which ``DownloadCache/hotResponse(for:)`` returns. Default:
+        /// 32 MiB, purged to 24 MiB. Only ``DownloadCache/forward(_:)`` fills it.
         public var hotResponses = MemoryCacheLimits.hotResponses
 
-        /// The memory cache of decoded values (``DownloadCache/value(for:as:version:cost:decode:)``), and of the look-ups of files of at most
-        /// 256 KiB: 32 MiB, purged to 24 MiB by default.
+        /// The limits of the memory cache of decoded values (``DownloadCache/value(for:as:version:cost:decode:)``) and of look-ups of files
+        /// of at most 256 KiB. Default: 32 MiB, purged to 24 MiB.
         public var values = MemoryCacheLimits.hotResponses
 
-        /// Bytes of a body that a value may be made of. Default 64 MiB.
+        /// The maximum size in bytes of a body that is decoded to a value. Default 64 MiB.
         public var maxValueSize: Int64 = 64 << 20
 
-        /// The application's version. Values that another version stored are not used, and are removed when the cache is opened. Default:
-        /// none, which is a version too.
+        /// The application's version. Values that were stored by another version are not used, and are removed when the cache is opened.
+        /// Default: none, which differs from every version.
         public var applicationVersion: String?
 
-        /// Purges images from memory when the system, or the control group, runs short of it. Default true.
+        /// True to purge images from memory when the system or the control group runs short of memory. Default true.
         public var watchesMemoryPressure = true
 
-        /// The application's decoders for formats that the package does not read, in the order in which they are asked. Default: none.
+        /// The application's decoders for further formats, in the order in which they are tried. Default: none.
         public var decoders: [any ImageDecoding] = []
 
-        /// Decoding, resizing, effects and encoding in processes of their own, for files from strangers. Default: none, which is in this
-        /// process.
+        /// Decodes, resizes, applies effects and encodes in worker processes, to isolate untrusted files. Default: none; all of it runs in
+        /// this process.
         public var decoderIsolation: DecoderIsolation?
 
-        /// Images decoded at a time. Default: the number of processors.
+        /// The maximum number of images that are decoded concurrently. Default: the number of processors.
         public var maxDecodes = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 
-        /// Images decoded at a time for one ``FileRequest/client`` while others wait. Default: a quarter, at least 1.
+        /// The maximum number of images decoded concurrently for one ``FileRequest/client`` while others wait. Default: a quarter of
+        /// ``maxDecodes``, but at least 1.
         public var maxDecodesPerClient: Int?
 
-        /// Bytes of memory that concurrent decodes may take together; one that alone takes more runs alone. Default 512 MiB.
+        /// The memory limit of concurrent decodes in bytes. A decode that needs more runs alone. Default 512 MiB.
         public var decodingMemory = 512 << 20
 
-        /// The wall clock by which freshness is computed.
+        /// The wall clock for freshness.
         public var now: @Sendable () -> Date = { Date() }
 
-        /// Receives warnings: a damaged index, a store that cannot be written.
+        /// Receives warnings, such as about a damaged index or a store that cannot be written.
         public var logger = Logger(label: "imgcache")
 
         public init() { logger.logLevel = .warning }
     }
 
-    /// `$IMGCACHE_DIR`, else `$XDG_CACHE_HOME/imgcache`, else `~/.cache/imgcache`.
+    /// `$IMGCACHE_DIR`, otherwise `$XDG_CACHE_HOME/imgcache`, otherwise `~/.cache/imgcache`.
     ///
-    /// An `$XDG_CACHE_HOME` that is not absolute is ignored, as the XDG Base Directory Specification demands.
+    /// A relative `$XDG_CACHE_HOME` is ignored, as required by the XDG Base Directory Specification.
     public static var defaultDirectory: String {
         func environment(_ name: String) -> String? {
             getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }

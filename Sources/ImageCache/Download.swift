@@ -1,9 +1,9 @@
 import ConcurrencyPrimitives
 public import Transfer
 
-/// A download under way, shared by all equal requests.
+/// A running download, shared by all equal requests.
 ///
-/// Releasing the last `Download` of a transfer stops it; what arrived is kept for the next time.
+/// Releasing the last `Download` of a transfer stops it. Received bytes are kept, so that a later request resumes.
 public final class Download: Sendable {
     public let request: FileRequest
     private let subscription: FetchPool.Subscription
@@ -13,7 +13,7 @@ public final class Download: Sendable {
         self.subscription = subscription
     }
 
-    /// The complete file, once it is there. Throws ``ImageCacheError/Code/cancelled`` as soon as the calling task is cancelled.
+    /// The complete file, when the download ends. Throws ``ImageCacheError/Code/cancelled`` as soon as the calling task is cancelled.
     public var file: CachedFile {
         get async throws(ImageCacheError) {
             do throws(ImageCacheError) {
@@ -26,10 +26,10 @@ public final class Download: Sendable {
 
     /// Writes the body to a file descriptor while it arrives, and returns the complete file.
     ///
-    /// The reader never holds up the transfer: bytes go to disk first and are read back from there.
+    /// The bytes are read back from disk, so a slow descriptor does not delay the transfer.
     ///
-    /// - Throws: ``ImageCacheError/Code/wrongBytes`` when the representation changed at the origin after the first bytes
-    ///   of the old one had been written: two versions are never joined.
+    /// - Throws: ``ImageCacheError/Code/wrongBytes`` if the representation at the origin changed after some bytes had been written. Two
+    ///   versions are never mixed.
     public func copy(toDescriptor descriptor: Int32) async throws(ImageCacheError) -> CachedFile {
         try await withTaskExecutorPreference(BlockingExecutor.copies) { () async throws(ImageCacheError) in
             let body = GrowingBody(growth: growth, subscription: subscription, url: request.url)
@@ -43,18 +43,19 @@ public final class Download: Sendable {
         return try await file
     }
 
-    /// The progress from now until the download ends, for a file that is there with ``DownloadProgress/Phase/finished``. A slow reader sees only the newest value; the transfer never waits for it.
+    /// The progress from now until the end of the download; for a stored file, ``DownloadProgress/Phase/finished``. A slow reader gets only
+    /// the latest value and does not delay the transfer.
     public var progress: AsyncStream<DownloadProgress> { subscription.context.watch() }
 
-    /// The newest progress.
+    /// The current progress.
     public var latestProgress: DownloadProgress { subscription.context.latest }
 
-    /// Raises the transfer's priority; a lower one than it has is ignored.
+    /// Raises the transfer's priority. A lower priority than the current one is ignored.
     public func raise(to priority: TransferPriority) { subscription.context.raise(to: priority) }
 
     /// The growth of the body on disk.
     var growth: BodyGrowth { subscription.context.growth }
 
-    /// Stops the download for everybody who waits for it.
+    /// Stops the download for all callers that wait for it.
     public func cancel() { subscription.cancelTask() }
 }

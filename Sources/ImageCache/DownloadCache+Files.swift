@@ -3,10 +3,10 @@ public import FoundationEssentials
 import HTTPCaching
 
 extension DownloadCache {
-    /// The file for a request: from the store if the rules allow it, else from the origin.
+    /// The file for a request: from the store if the caching rules allow it, otherwise from the origin.
     ///
-    /// Cancelling the calling task ends this call at once; the transfer stops when nobody else waits for it, and what
-    /// arrived is kept for the next time.
+    /// If the calling task is cancelled, this call ends immediately. The transfer stops if no other caller waits for it. Received bytes are
+    /// kept, so that a later request resumes.
     public func file(for request: FileRequest) async throws(ImageCacheError) -> CachedFile {
         if let file = heldFile(for: request) { return file }
         let file = try await download(request).file
@@ -14,36 +14,37 @@ extension DownloadCache {
         return file
     }
 
-    /// The file at a URL: from the store if the rules allow it, else from the origin.
+    /// The file at a URL: from the store if the caching rules allow it, otherwise from the origin.
     public func file(for url: String) async throws(ImageCacheError) -> CachedFile {
         try await file(for: FileRequest(url))
     }
 
-    /// The file at a URL: from the store if the rules allow it, else from the origin.
+    /// The file at a URL: from the store if the caching rules allow it, otherwise from the origin.
     public func file(for url: URL) async throws(ImageCacheError) -> CachedFile {
         try await file(for: FileRequest(url))
     }
 
-    /// The file for a request if it is stored and may be used without asking the origin; else `nil`.
+    /// The file for a request if it is stored and may be used without contacting the origin; otherwise `nil`.
     ///
-    /// A few file and index operations, no network. The result is the one that ``file(for:)-(FileRequest)`` would give.
+    /// Takes a few file and index operations. The result is the same as that of ``file(for:)-(FileRequest)``.
     public func storedFile(for request: FileRequest) async throws(ImageCacheError) -> CachedFile? {
         try await onExecutor { (operations) throws(ImageCacheError) in try operations.storedFile(for: request) }
     }
 
-    /// Starts, or joins, the download of a request: for progress and for the file.
+    /// Starts the download of a request, or joins a running one.
     public func download(_ request: FileRequest) -> Download {
         Download(request: request, subscription: fetcher.subscribe(to: request))
     }
 
-    /// The HTTP response to a request for a part of a file (`Range`, `If-Range`: RFC 9110 section 14), for its head alone (HEAD),
-    /// or for the file if it changed (`If-None-Match`, `If-Modified-Since`: section 13).
+    /// The HTTP response to a request for a range of a file (`Range`, `If-Range`: RFC 9110 section 14), for its head (HEAD), or for the
+    /// file unless it is unchanged (`If-None-Match`, `If-Modified-Since`: section 13).
     ///
-    /// Served from the store, also from a partial download that covers the range. What is missing is downloaded as by
-    /// ``file(for:)-(FileRequest)``: all of the file, because further ranges are likely to follow. HEAD downloads no body; its response updates
-    /// the stored one, or invalidates it (RFC 9111 section 4.3.5).
+    /// The response comes from the store, or from a partial download that covers the range. Otherwise the whole file is downloaded as in
+    /// ``file(for:)-(FileRequest)``, because requests for further ranges are likely. HEAD downloads no body; its response updates or
+    /// invalidates the stored one (RFC 9111 section 4.3.5).
     ///
-    /// - Throws: As ``file(for:)-(FileRequest)``; an error status of the origin is an error here too. The response to `only-if-cached` may be 504.
+    /// - Throws: The errors of ``file(for:)-(FileRequest)``, including error statuses of the origin. For `only-if-cached`, the result may
+    ///   be a 504 response.
     public func response(for request: FileRequest) async throws(ImageCacheError) -> CachedResponse {
         do throws(ImageCacheError) {
             let resolved = try ResolvedRequest(narrow: request, by: fetcher.rules)
@@ -62,15 +63,15 @@ extension DownloadCache {
         }
     }
 
-    /// The stored file at once, however stale, and then, if the origin has another one, that.
+    /// A sequence of the stored file, however stale, and the origin's file if it differs.
     ///
-    /// For a page that shows yesterday's picture while today's loads. Ends after one file when the stored one is still valid, or
-    /// when none was stored; fails like ``file(for:)-(FileRequest)``, after the stored file was delivered.
+    /// Use it to show an old version while the current one loads. The sequence has one element if the stored file is still valid or if no
+    /// file is stored. Errors of ``file(for:)-(FileRequest)`` are thrown after the stored file.
     public func cachedThenFresh(for request: FileRequest) -> CachedThenFresh {
         CachedThenFresh(cache: self, request: request)
     }
 
-    /// Runs work that waits for the disk on a thread of the cache.
+    /// Runs blocking work on a thread of the cache.
     func onExecutor<Value: Sendable>(
         _ work: @escaping @Sendable (BlockingOperations) throws(ImageCacheError) -> Value
     ) async throws(ImageCacheError) -> Value {

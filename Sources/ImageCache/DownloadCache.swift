@@ -9,17 +9,17 @@ import MemoryCache
 import TextIdentity
 import Transfer
 
-/// A cache of files from the web: ask for a URL, get a file that is complete, fresh by RFC 9111, and one version.
+/// A cache of files from the web. For a URL, it returns a file that is complete, fresh according to RFC 9111, and of a single version.
 ///
 ///     let cache = try DownloadCache()
 ///     let file = try await cache.file(for: "https://example.com/picture.jpg")
 ///     print(file.path, file.size, file.source)
 ///
-/// * Downloads survive the end of the process at any instruction: the next one continues with `Range` and `If-Range`.
-/// * Equal requests under way share one transfer, in this process and among all processes on the same directory.
-/// * The store keeps within its capacity; the least recently used goes first.
+/// * Downloads survive a kill at any instruction: the next one resumes with `Range` and `If-Range`.
+/// * Equal concurrent requests share one transfer, within this process and across all processes that use the directory.
+/// * The store keeps within its capacity by evicting the least recently used entries.
 ///
-/// A cache is safe to use from any thread and task. Several caches may share a directory.
+/// All methods may be called from any thread and task. Several caches may share a directory.
 public final class DownloadCache: Sendable {
     /// The directory of the disk store.
     public let directory: String
@@ -28,30 +28,32 @@ public final class DownloadCache: Sendable {
     let forwarder: Forwarder
     package let executor: BlockingExecutor
     let configuration: Configuration
-    /// The wall clock that the cache uses.
+    /// The wall clock of the cache.
     package var now: @Sendable () -> Date { configuration.now }
-    /// Created with the first request for an image: a cache of files needs none of it.
+    /// Created by the first request for an image.
     private let images = Locked<ImagePipeline?>(nil)
-    /// Made when the first value is asked for, or the first small file is answered from the store.
+    /// Created by the first request for a value, or by the first small file from the store.
     private let usedValues = Locked<ValueMemory?>(nil)
-    /// Started with the first of both: they share what memory there is.
+    /// Started with the first of ``images`` and ``usedValues``, which share it.
     private let usedMonitor = Locked<MemoryPressureMonitor?>(nil)
     private let pinKeeper = PinKeeper()
 
-    /// Opens the cache in `directory` (default: ``defaultDirectory``), creating it when it does not exist.
+    /// Opens the cache in `directory` (default: ``defaultDirectory``), which is created if it does not exist.
     ///
-    /// The only call that touches the disk on the calling thread: a few file operations, less than a millisecond on a local disk.
-    /// Nothing is listed, libcurl is not loaded, and no thread is started but for pins (``Configuration/keepsPins``). An index of an
-    /// earlier version is migrated here, and a damaged one moved aside, which takes as long as the index is large.
+    /// This is the only call that uses the disk on the calling thread: a few file operations, less than a millisecond on a local disk. It
+    /// does not list directories or load libcurl. It starts threads only for pins (``Configuration/keepsPins``) and for the removal of
+    /// other versions' values (``Configuration/applicationVersion``). It migrates an index of an earlier version and replaces a damaged
+    /// one, which takes time in proportion to the size of the index.
     ///
-    /// - Throws: ``ImageCacheError`` with code `store`: not writable, no space for the index, capacity out of range.
+    /// - Throws: ``ImageCacheError`` with code `store` if the directory is not writable or has no space for the index; `invalidRequest` for
+    ///   an invalid capacity.
     public init(directory: String? = nil, configuration: Configuration = Configuration()) throws(ImageCacheError) {
         let directory = directory ?? Self.defaultDirectory
         var storeConfiguration = configuration.store
         storeConfiguration.clock = configuration.now
         storeConfiguration.logger = configuration.logger
         storeConfiguration.migrator = RecordMigrator()
-        // One more than there are cores: work here waits for the disk at times, and more threads only take turns.
+        // One more than there are cores, because the work sometimes waits for the disk. Further threads would not help.
         executor = BlockingExecutor(
             width: max(2, min(configuration.maxTransfers, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) + 1, 8)))
         do {
@@ -86,7 +88,7 @@ public final class DownloadCache: Sendable {
         }
     }
 
-    /// Values in memory.
+    /// The values in memory, created on first use.
     var values: ValueMemory {
         usedValues.withLock { values in
             if let values { return values }
@@ -96,7 +98,7 @@ public final class DownloadCache: Sendable {
         }
     }
 
-    /// The monitor of memory pressure, started; `nil` if the configuration wants none. It stops with the last that uses it.
+    /// The running monitor of memory pressure; `nil` if the configuration disables it. It stops when its last user is released.
     private func monitor() -> MemoryPressureMonitor? {
         guard configuration.watchesMemoryPressure else { return nil }
         return usedMonitor.withLock { used in
@@ -110,17 +112,17 @@ public final class DownloadCache: Sendable {
         }
     }
 
-    /// The values in memory, if any were ever used.
+    /// The values in memory, if they were created.
     var valuesIfUsed: ValueMemory? { usedValues.withLock { $0 } }
 
-    /// Removes the responses and images of an original from memory.
+    /// Removes the responses, values and images of a URL from memory.
     func forgetImages(of request: FileRequest) {
         valuesIfUsed?.forget(ResourceKey(request, by: fetcher.rules))
         fetcher.hotResponses.forget(fetcher.rules.keyURL(of: request.key ?? request.url), of: request.owner)
         images.withLock { $0 }?.memory.removeVariants(of: ResourceKey(request, by: fetcher.rules))
     }
 
-    /// Removes all responses and images from memory.
+    /// Removes all responses, values and images from memory.
     func forgetImages() {
         valuesIfUsed?.forgetAll()
         fetcher.hotResponses.forgetAll()
@@ -129,36 +131,36 @@ public final class DownloadCache: Sendable {
 
     // MARK: Downloads under way
 
-    /// The downloads under way, with their URLs and progress.
+    /// The URLs and the progress of the running downloads.
     public var running: [(url: String, progress: DownloadProgress)] {
         fetcher.pool.contexts.map { ($0.url, $0.latest) }
     }
 
-    /// Stops every download under way; what arrived is kept for the next time.
+    /// Stops all running downloads. Received bytes are kept, so that later requests resume.
     public func cancelAll() { fetcher.pool.cancel { _ in true } }
 
-    /// Drops what waits to be uploaded to the remote store.
+    /// Drops the waiting uploads to the remote store.
     package func dropUploads() { fetcher.remote?.dropWaiting() }
 
-    /// Counts of the remote store; nil without one.
+    /// The statistics of the remote store; `nil` without one.
     public var remoteStatistics: RemoteStatistics? { fetcher.remote?.statistics }
 
-    /// Stops the downloads of a URL, for everybody who waits for them.
+    /// Stops the downloads of a URL for all callers that wait for them.
     public func cancel(_ url: String) { fetcher.pool.cancel { $0.url.hasSameBytes(as: url) } }
 
-    /// Stops the downloads of a URL, for everybody who waits for them.
+    /// Stops the downloads of a URL for all callers that wait for them.
     public func cancel(_ url: URL) { cancel(url.absoluteString) }
 
-    /// Writes out batched access dates, ends the transfer thread, and releases the directory. Downloads under way fail.
+    /// Writes pending access dates, ends the transfer thread, and releases the directory. Running downloads fail.
     ///
-    /// - Parameter time: The time for uploads to the remote store that wait; what is left then is dropped. Default: 10 seconds.
+    /// - Parameter time: The time limit for pending uploads to the remote store; the rest is dropped. Default: 10 seconds.
     public func close(uploadingFor time: Duration = .seconds(10)) async {
         cancelAll()
         await pinKeeper.stop()
         await fetcher.close(uploadingFor: time)
     }
 
-    /// Closes the cache and deletes its directory with everything in it.
+    /// Closes the cache and deletes its directory.
     package func closeAndDelete() async throws {
         await close()
         try FileManager.default.removeItem(atPath: directory)

@@ -1,31 +1,31 @@
-/// The progress of a download. Sizes are bytes.
+/// The progress of a download. All sizes are in bytes.
 public struct DownloadProgress: Sendable, Equatable {
-    /// The step that a download is in.
+    /// The phase of a download.
     public enum Phase: Sendable, Equatable {
-        /// Looks in the store, or waits for a free transfer slot.
+        /// Looks up the stored response, or waits for a free transfer slot.
         case queued
-        /// Waits for another process or task that downloads the same key, and takes over if that one dies.
+        /// Waits for another process or task that downloads the same key, and takes over if it dies.
         case waitingForOther
         /// Transfers the body.
         case transferring
-        /// Waits after a failed attempt; the next one starts after the delay.
+        /// Waits for the next attempt after a failure.
         case retrying(after: Duration, because: String)
-        /// Commits the complete body to the store.
+        /// Commits the body to the store.
         case storing
-        /// The file is there, from the origin or the store: the last value. A download that fails ends without it.
+        /// The file is complete. This is the last phase; a failed download ends without it.
         case finished
     }
 
     public var phase: Phase = .queued
-    /// Bytes of the body received, those of earlier runs included.
+    /// The number of received bytes of the body, including those of earlier runs.
     public var received: Int64 = 0
     /// The body's length, if the origin declared it.
     public var total: Int64?
-    /// Bytes received by earlier runs and not fetched again.
+    /// The number of bytes that earlier runs received and that were not fetched again.
     public var resumedFrom: Int64 = 0
-    /// True once the response's head is known.
+    /// True after the response's head was received.
     public var hasResponse = false
-    /// The response's field Content-Disposition.
+    /// The response's `Content-Disposition` field.
     package var contentDisposition: String?
 
     public init() {}

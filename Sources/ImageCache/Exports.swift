@@ -1,4 +1,4 @@
-// The types of other modules that are part of the cache's own interface: requests, results and configuration are made of them.
+// The types of other modules that are part of the public interface of the cache.
 
 @_exported public import struct Digests.Digest
 @_exported public import enum Digests.DigestAlgorithm

@@ -1,7 +1,7 @@
 import DiskStore
 import Transfer
 
-// The modules' errors in the facade's terms; the original stays reachable as `cause`.
+// Translates the errors of other modules, which remain available as `cause`.
 
 extension ImageCacheError {
     init(_ error: StoreError) {
@@ -28,7 +28,7 @@ extension ImageCacheError {
         }
     }
 
-    /// True if blocks of a body were changed on disk before its commit: the sound ones are kept, and can be continued.
+    /// True if blocks of a body were changed on disk before the commit. The valid blocks are kept and can be resumed.
     var isOfAlteredPartial: Bool { (cause as? StoreError)?.code == .altered }
 
     init(_ error: TransferError) {

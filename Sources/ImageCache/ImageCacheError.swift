@@ -2,9 +2,9 @@ public import FoundationEssentials
 import HTTPSemantics
 public import ImageCodec
 
-/// An error of the cache, with the URL or path that it concerns.
+/// An error of the cache, with the affected URL or path.
 public struct ImageCacheError: Error, Sendable {
-    /// The kind of failure. Kinds may be added: match with a default case.
+    /// The kind of failure. Kinds may be added, so a `switch` needs a default case.
     public struct Code: Hashable, Sendable {
         private enum Kind: Hashable, Sendable {
             case invalidRequest, unreachable, addressRefused, status(Int), wrongBytes, store(StoreReason), notStorable,
@@ -16,36 +16,36 @@ public struct ImageCacheError: Error, Sendable {
 
         /// The URL or an option of the request is invalid.
         public static let invalidRequest = Code(kind: .invalidRequest)
-        /// The origin could not be reached: DNS, connect, TLS, time-out, or a cut with all retries used up.
+        /// The origin could not be reached: the failure of DNS, connection or TLS, a time-out, or an interruption after all retries.
         public static let unreachable = Code(kind: .unreachable)
-        /// The host, or one that it redirects to, is at an address that ``DownloadCache/Configuration/addressPolicy`` refuses.
+        /// The address of the host, or of a redirect's host, is refused by ``DownloadCache/Configuration/addressPolicy``.
         public static let addressRefused = Code(kind: .addressRefused)
         /// The origin responded with an error status (RFC 9110 section 15).
         public static func status(_ code: Int) -> Code { Code(kind: .status(code)) }
-        /// The bytes differ from what was declared or requested: length, checksum, or another representation.
+        /// The bytes differ from the declared or requested length, checksum or representation.
         public static let wrongBytes = Code(kind: .wrongBytes)
         /// The disk store failed.
         public static func store(_ reason: StoreReason) -> Code { Code(kind: .store(reason)) }
-        /// The origin forbids storing the response, and the request demanded that it be stored.
+        /// The response must not be stored, but the request requires it.
         public static let notStorable = Code(kind: .notStorable)
         /// Nothing usable is stored, and the policy forbids a request to the origin.
         public static let notCached = Code(kind: .notCached)
-        /// The request was cancelled by its caller, or by all of them.
+        /// The request was cancelled.
         public static let cancelled = Code(kind: .cancelled)
         /// libcrypto, which computes SHA-256, cannot be opened.
         public static let digestUnavailable = Code(kind: .digestUnavailable)
 
-        /// The file is not an image that can be decoded, or exceeds the decoder's limits.
+        /// The file is not an image that can be decoded, or exceeds the limits of the decoder.
         public static func undecodable(_ code: ImageCodecError.Code) -> Code { Code(kind: .undecodable(code)) }
 
-        /// The body is not what the value's decoder expects; or a value cannot be encoded.
+        /// The body could not be decoded to the value, or a value could not be encoded.
         public static let undecodableValue = Code(kind: .undecodableValue)
 
-        /// The codec's error code of an `undecodable` file.
+        /// The error code of the codec for an `undecodable` file.
         public var codecCode: ImageCodecError.Code? { if case .undecodable(let code) = kind { code } else { nil } }
-        /// The status code of a `status` failure.
+        /// The status code of an error status.
         public var statusCode: Int? { if case .status(let code) = kind { code } else { nil } }
-        /// The reason of a `store` failure.
+        /// The reason of a failure of the store.
         public var storeReason: StoreReason? { if case .store(let reason) = kind { reason } else { nil } }
     }
 
@@ -59,29 +59,29 @@ public struct ImageCacheError: Error, Sendable {
         case notWritable
         /// The index is damaged and could not be rebuilt.
         case damaged
-        /// The file to export to exists.
+        /// The target of an export exists.
         case exists
-        /// The directory is neither empty nor a cache; nothing in it was changed.
+        /// The directory is not a cache and not empty; it was not changed.
         case foreign
-        /// There is no cache in the directory, and none was to be created.
+        /// The directory is not a cache, and should not be created.
         case absent
-        /// The cache was made by a newer version; nothing in it was changed.
+        /// The cache was created by a newer version; it was not changed.
         case newer
-        /// Another process, which may be stopped, has kept the index from being changed for `StoreConfiguration.busyTimeout`.
+        /// Another process, which may be stopped, has locked the index for longer than `StoreConfiguration.busyTimeout`.
         case busy
         /// Any other failure of the file system or the index.
         case io
     }
 
     public var code: Code
-    /// The URL of the request, without its userinfo.
+    /// The URL of the request, without userinfo.
     public var url: String?
-    /// The file or directory concerned.
+    /// The path of the affected file or directory.
     public var path: String?
-    /// One sentence that states the failure and, where there is one, the remedy.
+    /// A sentence that states the failure and, if there is one, the remedy.
     public var message: String
     public var cause: (any Error)?
-    /// Bytes of bodies that crossed the network before it failed, over all attempts.
+    /// The number of body bytes received from the network before the failure, over all attempts.
     public var bytesTransferred: Int64 = 0
 
     public init(
@@ -94,7 +94,7 @@ public struct ImageCacheError: Error, Sendable {
         self.cause = cause
     }
 
-    /// This error with the request's URL if it names none; credentials in the URL are left out.
+    /// The error with the URL of the request, without credentials, unless it has a URL.
     func with(url: String) -> ImageCacheError {
         var error = self
         error.url = URLText.separatingUserinfo(error.url ?? url).url
@@ -123,9 +123,9 @@ extension ImageCacheError.Code: CustomStringConvertible {
 }
 
 extension ImageCacheError: CustomStringConvertible, LocalizedError {
-    /// The message, after the URL or path unless it names that.
+    /// The message, preceded by the URL or path unless the message contains it.
     public var description: String {
-        // A module's message usually names its subject already.
+        // The messages of modules usually contain it.
         guard let subject = url ?? path else { return message }
         if subject.isEmpty { return "\"\": \(message)" }
         return message.contains(subject) ? message : "\(subject): \(message)"

@@ -3,15 +3,15 @@ public import ImageCodec
 public import Transfer
 
 extension DownloadCache {
-    /// Downloads files that will be needed soon, `width` at a time, in the order given.
+    /// Downloads files that will be needed soon, up to `width` in parallel, in the order given.
     ///
-    /// Files that are stored and fresh cost a look-up. Failures are not thrown but listed in ``Prefetch/failures``: such a file is
-    /// fetched when it is requested. Dropping the returned value does not stop the prefetch; ``Prefetch/cancel()`` does.
+    /// Files that are stored and fresh only cost a look-up. Failures are not thrown but recorded in ``Prefetch/failures``; a later request
+    /// tries again. Releasing the returned value does not stop the prefetch; call ``Prefetch/cancel()``.
     ///
     /// - Parameters:
-    ///   - requests: The files, the first one first.
-    ///   - width: Concurrent downloads.
-    ///   - priority: The transfers' priority, in place of the requests' own. Default: behind everything else.
+    ///   - requests: The files in the order of download.
+    ///   - width: The number of concurrent downloads.
+    ///   - priority: The priority of the transfers, instead of that of the requests.
     @discardableResult
     public func prefetch(
         _ requests: [FileRequest], width: Int = 4, priority: TransferPriority = .background
@@ -23,14 +23,14 @@ extension DownloadCache {
         }
     }
 
-    /// Renders images that will be needed soon, `width` at a time, in the order given: into memory, and onto disk according to each
-    /// request's ``ImageRequest/storing``.
+    /// Renders images that will be needed soon, up to `width` in parallel, in the order given. They are kept in memory, and on disk as
+    /// specified by ``ImageRequest/storing``.
     ///
     /// - Parameters:
-    ///   - requests: The images, the first one first.
-    ///   - width: Concurrent images.
-    ///   - encoder: The format of thumbnails; `nil`: pixels.
-    ///   - priority: The priority of transfers and decodes, in place of the requests' own. Default: behind everything else.
+    ///   - requests: The images in the order of rendering.
+    ///   - encoder: The format of thumbnails; `nil` for decoded images.
+    ///   - width: The number of concurrent images.
+    ///   - priority: The priority of transfers and decodes, instead of that of the requests.
     @discardableResult
     public func prefetchImages(
         _ requests: [ImageRequest], as encoder: ImageEncoder? = nil, width: Int = 4,
@@ -48,7 +48,7 @@ extension DownloadCache {
     }
 }
 
-/// A prefetch under way.
+/// A running prefetch.
 public final class Prefetch: Sendable {
     /// The progress of a prefetch.
     public struct Counts: Sendable, Equatable {
@@ -59,7 +59,7 @@ public final class Prefetch: Sendable {
 
     /// A request that failed.
     public struct Failure: Sendable {
-        /// The request's place among those that were given.
+        /// The index of the request.
         public var index: Int
         public var error: ImageCacheError
     }
@@ -67,7 +67,7 @@ public final class Prefetch: Sendable {
     private struct State {
         var counts: Counts
         var failures: [Failure] = []
-        /// Fulfilled at the end of a pause.
+        /// Fulfilled when a pause ends.
         var resumed: Promise<Void>?
         var task: Task<Void, Never>?
     }
@@ -106,10 +106,10 @@ public final class Prefetch: Sendable {
 
     public var counts: Counts { state.withLock { $0.counts } }
 
-    /// The requests that have failed so far and their errors, in the order in which they ended; those stopped by ``cancel()`` included.
+    /// The requests that have failed so far, in the order of their failures, including those stopped by ``cancel()``.
     public var failures: [Failure] { state.withLock { $0.failures } }
 
-    /// Starts no further request until ``resume()``; those under way go on.
+    /// Starts no further requests until ``resume()``. Running ones continue.
     public func pause() { state.withLock { $0.resumed = $0.resumed ?? Promise() } }
 
     /// Continues after ``pause()``.
@@ -121,13 +121,13 @@ public final class Prefetch: Sendable {
         resumed?.fulfill(())
     }
 
-    /// Starts no further request, and stops those under way that nobody else waits for.
+    /// Starts no further requests, and stops running ones that no other caller waits for.
     public func cancel() {
         state.withLock { $0.task }?.cancel()
         resume()
     }
 
-    /// Returns when every request was tried, or after ``cancel()``.
+    /// Returns after all requests, or after ``cancel()``.
     public func finish() async { await state.withLock { $0.task }?.value }
 
     private func untilResumed() async {
