@@ -9,7 +9,7 @@ public import Transfer
 ///     request.fields = clientFields
 ///     let response = try await cache.forward(request)
 public struct ForwardRequest: Sendable {
-    /// The request for a file that has the same properties. Redirects are not followed, and every status is a response.
+    /// The properties, as those of a request for a file.
     var file: FileRequest
 
     /// - Parameters:
@@ -22,7 +22,7 @@ public struct ForwardRequest: Sendable {
 
     public init(_ url: URL, method: HTTPRequest.Method = .get) { self.init(url.absoluteString, method: method) }
 
-    /// A request for a file, forwarded.
+    /// Forwards a request for a file.
     package init(_ file: FileRequest) { self.file = file }
 
     /// The absolute http or https URL at the origin.
@@ -42,26 +42,26 @@ public struct ForwardRequest: Sendable {
         set { file.body = newValue }
     }
 
-    /// The end-to-end fields of the client's request (RFC 9110 section 7.6.1). `Accept-Encoding` is not sent on, because a body
-    /// that is to be continued must come unencoded.
+    /// The end-to-end fields of the client's request (RFC 9110 section 7.6.1). `Accept-Encoding` is not forwarded, because an encoded body
+    /// cannot be resumed.
     public var fields: HTTPFields {
         get { file.fields }
         set { file.fields = newValue }
     }
 
-    /// The precedence between the stored and the origin's response. Default: RFC 9111.
+    /// The preference between the store and the origin. Default: RFC 9111.
     public var policy: CachePolicy {
         get { file.policy }
         set { file.policy = newValue }
     }
 
-    /// The namespace of the entry, as ``FileRequest/owner``.
+    /// The owner of the entry; see ``FileRequest/owner``.
     public var owner: String? {
         get { file.owner }
         set { file.owner = newValue }
     }
 
-    /// The client on whose behalf the request is made, as ``FileRequest/client``.
+    /// The client on whose behalf the request is made; see ``FileRequest/client``.
     public var client: String? {
         get { file.client }
         set { file.client = newValue }
@@ -79,13 +79,13 @@ public struct ForwardRequest: Sendable {
         set { file.transfer = newValue }
     }
 
-    /// Receives the interim responses (1xx, RFC 9110 section 15.2), on the transfer's thread.
+    /// Receives the interim responses (1xx, RFC 9110 section 15.2) on the transfer's thread.
     public var interim: (@Sendable (HTTPResponse) -> Void)? {
         get { file.interim }
         set { file.interim = newValue }
     }
 
-    /// Receives every request and response head, credentials masked, on the transfer's thread.
+    /// Receives each request and response head, with masked credentials, on the transfer's thread.
     public var trace: (@Sendable (_ head: String) -> Void)? {
         get { file.trace }
         set { file.trace = newValue }

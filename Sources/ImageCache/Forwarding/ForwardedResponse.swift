@@ -1,16 +1,16 @@
 public import HTTPTypes
 
-/// The response to a forwarded request: the head is complete, the body may still be arriving.
+/// The response to a forwarded request. The head is complete; the body may still be arriving.
 ///
-/// Keep the value, or its body, until all of it is sent: releasing it earlier stops the transfer, unless another request waits
-/// for the same body.
+/// Keep this value or its body until the body has been sent. Releasing it earlier stops the transfer, unless another request waits for the
+/// same body.
 public struct ForwardedResponse: Sendable {
-    /// The status and the end-to-end fields (RFC 9110 section 7.6.1), with `Age`, `Cache-Status` (RFC 9211), and what a
-    /// 206, 304 or 416 needs. `Content-Length` is there when the length is known.
+    /// The status and the end-to-end fields (RFC 9110 section 7.6.1), with `Age`, `Cache-Status` (RFC 9211) and the fields of a 206, 304 or
+    /// 416. `Content-Length` is present if the length is known.
     public let head: HTTPResponse
-    /// `nil` when there is none: HEAD, 204, 304, 416.
+    /// The body; `nil` for HEAD, 204, 304 and 416.
     public let body: ForwardedBody?
-    /// The handling by the cache, as `Cache-Status` states it.
+    /// The handling by the cache; also in the `Cache-Status` field.
     public let cacheStatus: CacheStatus
 
     init(_ head: HTTPResponse, _ body: ForwardedBody?, _ status: CacheStatus) {
@@ -27,17 +27,17 @@ public struct ForwardedResponse: Sendable {
     }
 }
 
-/// The body of a ``ForwardedResponse``, piece by piece, as it arrives. It can be read once.
+/// The body of a ``ForwardedResponse`` as a sequence of pieces. It can be read once.
 ///
-/// A piece is readable until the next one is requested. The sequence throws when the origin fails for good in the middle,
-/// or has another version by the time that a cut download could be continued: the message to the client must then be left
-/// incomplete (RFC 9112 section 8).
+/// A piece is valid until the next one is requested. The sequence throws if the origin fails for good in the middle, or if the
+/// representation has changed when an interrupted download is resumed. The message to the client must then be left incomplete (RFC 9112
+/// section 8).
 public struct ForwardedBody: AsyncSequence, Sendable {
     /// A piece of a body: a part of a file, or bytes in memory.
     public enum Piece: Sendable {
-        /// These bytes of an open file: to be read with `pread` or `sendfile`.
+        /// A range of an open file, for reading with `pread` or `sendfile`.
         case stored(descriptor: Int32, range: Range<Int64>)
-        /// Bytes that do not stand on disk, or not yet.
+        /// Bytes in memory, which are not on disk, or not yet.
         case bytes([UInt8])
     }
 
@@ -70,7 +70,7 @@ public struct ForwardedBody: AsyncSequence, Sendable {
             case stored(CachedResponse, Range<Int64>)
             case growing(GrowingBody.Iterator)
             case passed(PassedBody.Reader)
-            /// All was delivered; the response is held while the last piece is read.
+            /// The response is retained while its last piece is read.
             case over(CachedResponse?)
         }
 

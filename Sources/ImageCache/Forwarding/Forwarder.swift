@@ -5,8 +5,8 @@ import HTTPCaching
 import HTTPTypes
 import Transfer
 
-/// Answers requests between a client and its origin: from the store, by one request for all who ask at a time, or by
-/// passing the answer on.
+/// Responds to forwarded requests: from the store, by a request to the origin that concurrent requests share, or by passing the response
+/// through.
 final class Forwarder: Sendable {
     let fetcher: Fetcher
     private var executor: BlockingExecutor { fetcher.executor }
@@ -35,7 +35,7 @@ final class Forwarder: Sendable {
         }
         let key = resolved.key
         var goesAlone = unshared.withLock { $0.contains(key, now: .now) }
-        // The whole of what is perhaps not stored would be too much for a part of it, or a 304.
+        // The response may again not be storable, and the whole body would be too much for a range or a conditional request.
         if goesAlone, resolved.isNarrow { return try await pass(request, because: .miss) }
         var variant: String?
         for _ in 0..<3 {
@@ -78,7 +78,7 @@ final class Forwarder: Sendable {
 
     // MARK: Following a body
 
-    /// The answer to a request while the body that it is about arrives.
+    /// The response to a request whose body is still arriving.
     private func response(
         to resolved: ResolvedRequest, from response: StoredResponse, _ status: CacheStatus, _ body: GrowingBody
     ) async throws(ImageCacheError) -> ForwardedResponse {
@@ -116,20 +116,20 @@ final class Forwarder: Sendable {
             && fetcher.rules.isSelected(response, by: resolved.asked.fields)
     }
 
-    /// A small body is loaded to its end though nobody reads it any more: who asked whether it changed, and who left, will
-    /// come again.
+    /// Continues the fetch of a small body when no caller is left: clients that asked whether it has changed, or that disconnected, are
+    /// likely to return.
     private func lingerForSmall(_ response: StoredResponse, _ subscription: FetchPool.Subscription) {
         guard case .complete(let length?) = response.extent, length <= 4 << 20 else { return }
         subscription.keepUntilEnd()
     }
 
-    // MARK: Asking the origin, for all
+    // MARK: Shared requests to the origin
 
-    /// Joins the fetch that brings the response to a request, or starts one.
+    /// Joins the fetch of the response to a request, or starts one.
     ///
     /// - Parameters:
-    ///   - variant: The variant that is wanted, if that is known.
-    ///   - alone: Starts a fetch that nobody joins, unless its response turns out to be for all.
+    ///   - variant: The variant, if it is known.
+    ///   - alone: True for a fetch that is joined only if its response turns out to be storable.
     private func subscribe(to resolved: ResolvedRequest, _ variant: String?, alone: Bool = false)
         -> FetchPool.Subscription
     {
@@ -137,7 +137,7 @@ final class Forwarder: Sendable {
             ResponseKey(
                 key: resolved.key, epoch: fetcher.store.generation(of: resolved.url).epoch, terms: FetchTerms(resolved),
                 variant: variant))
-        // Another process is not waited for longer than it takes to begin oneself.
+        // Waits for another process no longer than a request of its own would take to start.
         let consumer = Fetcher.Consumer.response(
             variant == nil && !alone ? .atMost(.seconds(1)) : .none, publishing: alone ? key : nil)
         let shared = alone ? nil : key
@@ -151,15 +151,15 @@ final class Forwarder: Sendable {
         return subscription
     }
 
-    /// Asks the origin for something newer than what was just served stale.
+    /// Requests a newer response from the origin after a stale one was served.
     private func refresh(_ resolved: ResolvedRequest) {
         let subscription = subscribe(to: resolved.with(.reloadRevalidatingCacheData), nil)
         subscription.keepUntilEnd()
     }
 
-    // MARK: Asking the origin, for one
+    // MARK: Unshared requests to the origin
 
-    /// Sends the request on, and the answer back, past the store.
+    /// Forwards the request, and passes the response through without storing it.
     private func pass(
         _ request: FileRequest, because reason: ForwardReason?
     ) async throws(ImageCacheError) -> ForwardedResponse {
@@ -176,7 +176,7 @@ final class Forwarder: Sendable {
         }
         guard let start = await subscription.context.start.value() else { throw .cancelled }
         if !isSafe, let head = start.head {
-            // Before the client has the head: its next request must not be answered with what this one made invalid.
+            // Before the client receives the head, so that its next request does not get an invalidated response.
             await withTaskExecutorPreference(executor) { [fetcher] in
                 _ = await subscription.context.invalidateOnce {
                     fetcher.invalidate(after: head, resolved, generation)
@@ -207,7 +207,7 @@ extension FileRequest {
     /// True if the response may come from the store or be stored.
     fileprivate var mayBeStored: Bool {
         guard method == .get || method == .head, body == nil else { return false }
-        // Preconditions on the state at the origin are not for caches (RFC 9111 section 4.3.2).
+        // Caches do not evaluate preconditions on the origin's state (RFC 9111 section 4.3.2).
         guard !fields.contains(.ifMatch), !fields.contains(.ifUnmodifiedSince) else { return false }
         return !fields[values: .cacheControl].contains { $0.lowercased().contains("no-store") }
     }

@@ -1,19 +1,19 @@
 import HTTPCaching
 
-/// The bytes of a body in order while it arrives, and after that from the finished file.
+/// The bytes of a body in order: while it arrives, and then from the complete file.
 struct GrowingBody: AsyncSequence, Sendable {
     typealias Piece = ForwardedBody.Piece
 
     let growth: BodyGrowth
-    /// Keeps the fetch going.
+    /// Keeps the fetch running.
     let subscription: FetchPool.Subscription
     let url: String
-    /// The bytes that are wanted; an open end is the body's.
+    /// The requested bytes. The default upper bound means the end of the body.
     var range: Range<Int64> = 0..<Int64.max
-    /// True to wait for the end of the fetch, so that a reader of the whole body finds it in the store. A failure to store it
-    /// is no fault of the body.
+    /// True to end the sequence only after the fetch, so that a reader of the whole body then finds it in the store. Failures of storing
+    /// are ignored.
     var awaitsStoring = false
-    /// Which beginning of the body is wanted: another one is another representation. `nil`: the first that is seen.
+    /// The version of the body to read, which changes when the body starts again with another representation; `nil`: the first one seen.
     var version: Int?
 
     func makeAsyncIterator() -> Iterator {
@@ -25,7 +25,7 @@ struct GrowingBody: AsyncSequence, Sendable {
         private var position: Int64
         private var version: Int?
         private var snapshots: AsyncStream<BodyGrowth.Snapshot>.Iterator
-        /// The whole body, when it is there; held while it is read.
+        /// The complete file, retained while it is read.
         private(set) var file: CachedFile?
 
         init(body: GrowingBody, position: Int64, snapshots: AsyncStream<BodyGrowth.Snapshot>.Iterator) {
