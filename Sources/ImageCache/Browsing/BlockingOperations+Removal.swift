@@ -19,7 +19,7 @@ extension BlockingOperations {
         try store.remove(resolved.requestKey.removedKeys, invalidating: .resource(resolved.url))
     }
 
-    /// Removes the entries, derived images and partials that a target names.
+    /// Removes the entries, derived images and partials that match a target.
     package func remove(_ target: RemovalTarget) throws(ImageCacheError) -> RemovalResult {
         switch target {
         case .entry(let id): return try removeEntry(id)
@@ -28,7 +28,7 @@ extension BlockingOperations {
             request.owner = owner
             return try removeNamespace(of: request)
         case .url(let url):
-            // Nearly all entries are in the namespace that all share: found without a search.
+            // Nearly all entries are in the shared namespace, where they are found by key.
             let shared = try remove(FileRequest(url))
             let key = cache.fetcher.rules.keyURL(of: url)
             cache.fetcher.remote?.invalidate([EntryKey(.response(RequestKey(url: key)))], url: key, allOwners: true)
@@ -40,13 +40,13 @@ extension BlockingOperations {
         }
     }
 
-    /// Removes the entries and partials of many URLs.
+    /// Removes the entries and partials of matching URLs.
     ///
-    /// - Parameter scope: The scope that machines which share a store are told.
+    /// - Parameter scope: The scope to invalidate on machines that share the remote store.
     func remove(
         _ scope: RemoteInvalidation?, where matches: (String) -> Bool
     ) throws(ImageCacheError) -> RemovalResult {
-        // Before the removal: what is requested meanwhile must not come from the shared store.
+        // Before the removal, so that concurrent requests do not use the remote store.
         if let scope { cache.fetcher.remote?.invalidate(scope) }
         return try removeMatches(matches, invalidating: .everything)
     }
@@ -63,7 +63,7 @@ extension BlockingOperations {
         defer { cache.forgetImages() }
         return try translating {
             guard let entry = try store.entry(id) else { return RemovalResult() }
-            // In this order, as for several.
+            // Before the removal, as above.
             cache.fetcher.remote?.invalidate([entry.key], url: entry.url, allOwners: false)
             guard try store.remove(entry, invalidating: entry.key.request.map { EntryKey(.derivedImages($0)) })
             else { return RemovalResult() }
@@ -71,8 +71,8 @@ extension BlockingOperations {
         }
     }
 
-    /// Removes the entries and partials of the namespace that a request's owner or credentials name; its URL does not matter. The
-    /// namespace of a request without either is the one that all share.
+    /// Removes the entries and partials in the namespace of a request's owner or credentials, or in the shared namespace if it has neither.
+    /// The request's URL is not used.
     package func removeNamespace(of request: FileRequest) throws(ImageCacheError) -> RemovalResult {
         let namespace = ResolvedRequest.namespace(of: request, userinfo: nil)
         cache.forgetImages()
@@ -89,7 +89,7 @@ extension BlockingOperations {
         }
     }
 
-    /// Evicts, the longest unused first.
+    /// Evicts the least recently used entries.
     package func prune(
         to size: Int64?, olderThan age: Duration?, dryRun: Bool, includingPins: Bool = false
     ) throws(ImageCacheError) -> RemovalResult {
@@ -98,15 +98,15 @@ extension BlockingOperations {
         }
     }
 
-    /// Evicts what exceeds the capacity, the longest unused first. Entries that runs hold stay.
+    /// Evicts the least recently used entries until the store is within its capacity. Entries held by running commands remain.
     package func evictExcess() throws(ImageCacheError) -> RemovalResult {
         try translating { RemovalResult(try store.keepWithinCapacity()) }
     }
 
-    /// The difference between the configured capacity and the one that the store remembered when it was opened; nil: none.
+    /// The difference between the configured capacity and the one saved in the store; `nil` if they are equal.
     package var capacityChange: CapacityChange? { store.capacityChange }
 
-    /// Empties a part of the cache.
+    /// Removes everything, or one part of the cache.
     package func clear(_ part: CachePart, includingPins: Bool = false) throws(ImageCacheError) -> RemovalResult {
         if part != .partials { cache.forgetImages() }
         guard part != .memory else { return RemovalResult() }

@@ -1,6 +1,6 @@
 import DiskStore
 
-/// The operations of a cache that wait for the disk, on the calling thread: for a command that has nothing else to do meanwhile.
+/// The operations of a cache that block the calling thread while they wait for the disk, for a command that has nothing else to do.
 package struct BlockingOperations: Sendable {
     let cache: DownloadCache
 
@@ -12,7 +12,7 @@ extension DownloadCache {
 }
 
 extension BlockingOperations {
-    /// The file for a request if it is stored and may be used without asking the origin.
+    /// The file for a request if it is stored and may be used without contacting the origin.
     package func storedFile(for request: FileRequest) throws(ImageCacheError) -> CachedFile? {
         do throws(ImageCacheError) {
             return try cache.fetcher.stored(request)
@@ -21,15 +21,14 @@ extension BlockingOperations {
         }
     }
 
-    /// The files for requests, as far as the usual look-up of a URL finds them stored and they may be used without asking the origin:
-    /// with one look at the index and one transaction for all of them.
+    /// The files for requests that are stored and may be used without contacting the origin, read in one transaction of the index.
     ///
-    /// - Returns: In the order of the requests; `nil` also where ``storedFile(for:)`` has to tell.
+    /// - Returns: The files in the order of the requests; `nil` if there is none, or if it takes ``storedFile(for:)`` to find it.
     package func storedFiles(for requests: [FileRequest]) -> [CachedFile?] {
         (try? cache.fetcher.stored(requests)) ?? requests.map { _ in nil }
     }
 
-    /// Calls `body` with each entry, in order.
+    /// Calls `body` with each entry in order.
     package func forEachEntry(
         by order: EntryOrder = .age, descending: Bool = false, _ body: (CacheEntry) throws -> Void
     ) throws(ImageCacheError) {
@@ -64,7 +63,7 @@ extension BlockingOperations {
 
     package func statistics() throws(ImageCacheError) -> StoreStatistics { try translating { try store.statistics() } }
 
-    /// Checks every body against its length and checksum.
+    /// Checks the length and the checksum of each body.
     package func verify(
         repair: Bool = false, _ report: (CacheEntry, EntryIntegrity) -> Void = { _, _ in }
     ) throws(ImageCacheError) -> VerifyResult {
@@ -76,7 +75,7 @@ extension BlockingOperations {
         }
     }
 
-    /// Writes out access dates that are batched in memory.
+    /// Writes pending access dates.
     package func flush() throws(ImageCacheError) { try translating { try store.flush() } }
 
     func translating<Result>(_ body: () throws -> Result) throws(ImageCacheError) -> Result {
@@ -85,7 +84,7 @@ extension BlockingOperations {
 }
 
 extension ImageCacheError {
-    /// An error of a module, or of code of the caller's.
+    /// Translates an error of a module, or of a closure of the caller.
     init(any error: any Error) {
         switch error {
         case let error as StoreError: self.init(error)

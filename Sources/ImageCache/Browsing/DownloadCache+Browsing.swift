@@ -2,23 +2,24 @@ import ConcurrencyPrimitives
 public import DiskStore
 public import Transfer
 
-/// A page of the list of entries, the newest first.
+/// A page of the list of entries, newest first.
 public struct CacheEntryPage: Sendable {
     public var entries: [CacheEntry]
-    /// The start of the next page; `nil` after the last one.
+    /// The position of the next page; `nil` for the last one.
     public var next: Int64?
 }
 
 extension DownloadCache {
-    /// The entries, the newest first, page by page: for a user interface.
+    /// A page of the entries, newest first, for a user interface.
     ///
-    /// Does not count as an access, and holds up nobody: the index is read in small steps.
+    /// This does not count as an access, and does not block other callers: the index is read in small steps.
     ///
     /// - Parameters:
-    ///   - search: Words that all stand in the URL, in any order, upper and lower case alike; empty: everything.
-    ///   - last: ``CacheEntryPage/next`` of the page before; `nil`: from the newest entry on.
-    ///   - limit: Entries a page, at most. A page may hold fewer, even none, and not be the last: a search looks through
-    ///     200,000 entries a page.
+    ///   - search: Words that the URL must contain, in any order, ignoring case; empty for all entries.
+    ///   - last: ``CacheEntryPage/next`` of the previous page; `nil` for the first page.
+    ///   - limit: The maximum number of entries. A page may have fewer or none and still have a next page, because a search examines at
+    ///     most
+    ///     200,000 entries for a page.
     public func entries(
         matching search: String = "", after last: Int64? = nil, limit: Int
     ) async throws(ImageCacheError) -> CacheEntryPage {
@@ -32,22 +33,22 @@ extension DownloadCache {
         }
     }
 
-    /// The entry with a number; `nil` when it is gone. Does not count as an access.
+    /// The entry with an id; `nil` if it does not exist. Does not count as an access.
     public func entry(_ id: Int64) async throws(ImageCacheError) -> CacheEntry? {
         try await onExecutor { (operations) throws(ImageCacheError) in
             try operations.translating { try operations.store.entry(id).map { CacheEntry($0, in: operations.store) } }
         }
     }
 
-    /// The traffic of this cache: requests to origins, bytes received, downloads continued.
+    /// The traffic of this cache: requests to origins, received bytes, and resumed downloads.
     public var transferTotals: TransferTotals { fetcher.sources.totals }
 
-    /// The entries that were evicted to make room, and how long they had been unused.
+    /// The evicted entries, and how long they had been unused.
     public var evictions: EvictionStatistics {
         get async { await executor.run { [store = fetcher.store] in store.evictions } }
     }
 
-    /// Checks that the store can be written, by a change of the index that is taken back.
+    /// Checks that the store can be written, by an empty change of the index and a temporary file.
     public func checkWritable() async throws(ImageCacheError) {
         try await onExecutor { (operations) throws(ImageCacheError) in
             try operations.translating { try operations.store.checkWritable() }
@@ -55,7 +56,7 @@ extension DownloadCache {
     }
 }
 
-/// A search for URLs that hold several words.
+/// A search for URLs that contain several words.
 struct URLSearch: Sendable {
     private let words: [[UInt8]]
 
@@ -78,7 +79,7 @@ struct URLSearch: Sendable {
         return false
     }
 
-    /// ASCII alone: a URL has no other letters.
+    /// Lowers only ASCII letters, as URLs have no others.
     private static func lowered(_ byte: UInt8) -> UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
     }

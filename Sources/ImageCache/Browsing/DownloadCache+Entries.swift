@@ -3,29 +3,29 @@ public import FoundationEssentials
 import HTTPCaching
 public import ImageCodec
 
-/// An entry of the store: a complete body, and the response that brought it.
+/// An entry in the store: a complete body and its response.
 public struct CacheEntry: Sendable, Identifiable {
-    /// The entry's number; never used twice in one cache directory.
+    /// The entry's number, which is never reused in a cache directory.
     public let id: Int64
     public var url: String
-    /// The body's path. It may be evicted at any time; ``DownloadCache/file(for:)-(FileRequest)`` returns one that stays.
+    /// The body's path. The file may be evicted at any time; ``DownloadCache/file(for:)-(FileRequest)`` returns one that remains.
     public var path: String
     /// The body's length in bytes.
     public var size: Int64
-    /// Bytes that the body occupies on disk, as `du` counts them.
+    /// The space that the body occupies on disk in bytes, as reported by `du`.
     public var allocatedSize: Int64
     public var storedAt: Date
     public var lastAccessDate: Date
-    /// The entry's place in the order of eviction, ascending; independent of the clock.
+    /// The entry's place in the order of eviction, ascending and independent of the clock.
     public var accessOrder: Int64
-    /// The namespace of the entry: `owner:` and a name (``FileRequest/owner``), `user:` and the name that came with a password,
-    /// `authorization` for any other credentials, `netrc`; `nil`: the one that all share. It holds nothing secret.
+    /// The namespace of the entry; `nil` for the shared one. It is `owner:` and a name (``FileRequest/owner``), `user:` and the name of a
+    /// user with a password, `authorization` for other credentials, or `netrc`. Contains no secrets.
     public var namespace: String?
-    /// The size, effects and format of an image derived from the original with this URL, in words; `nil` for an original.
+    /// A description of the size, effects and format of a derived image; `nil` for an original.
     public var recipe: String?
-    /// The format of a derived image; `nil` for an original, whose response names its type.
+    /// The format of a derived image; `nil` for an original, whose type is in its response.
     public var format: ImageFormat?
-    /// The response; `nil` when its record is damaged (the entry then counts as a miss).
+    /// The response; `nil` if its record is damaged, and the entry counts as a miss.
     public var record: ResponseRecord?
 
     init(_ entry: StoredEntry, in store: DiskStore) {
@@ -38,7 +38,7 @@ public struct CacheEntry: Sendable, Identifiable {
         lastAccessDate = entry.lastAccess ?? entry.created
         accessOrder = entry.accessSequence ?? 0
         let key = StoreKey(entry.key.value)
-        // The digest of credentials helps to guess them.
+        // Not shown, because the digest of credentials would help to guess them.
         if case .credentials? = key?.namespace { namespace = "authorization" } else { namespace = key?.namespace?.text }
         if case .derivedImages? = key {
             let derived = DerivedImageRecord(decoding: entry.metadata)
@@ -50,20 +50,20 @@ public struct CacheEntry: Sendable, Identifiable {
         }
     }
 
-    /// The reasons why the entry is fresh or stale, until when, and the next request for it; `nil` when the record is damaged.
+    /// The freshness of the entry with its reasons and the next request for it; `nil` if the record is damaged.
     public func explanation(at now: Date, rules: CacheRules = CacheRules()) -> Explanation? {
         record.map { rules.explain($0.response, now: now) }
     }
 
-    /// The ``explanation(at:rules:)`` in words.
+    /// The text of ``explanation(at:rules:)``.
     public func freshness(at now: Date, rules: CacheRules = CacheRules()) -> String? {
         explanation(at: now, rules: rules)?.description
     }
 }
 
-/// A partial download that can be continued.
+/// A partial download that can be resumed.
 public struct CachePartial: Sendable {
-    /// Bytes received; verified by their checksums when the download continues.
+    /// The number of received bytes, whose checksums are verified when the download is resumed.
     public var received: Int64
     /// The body's length, if the origin declared it.
     public var total: Int64?
@@ -74,13 +74,13 @@ public struct CachePartial: Sendable {
 
 /// The entries and the partial download of one URL.
 public struct CacheInfo: Sendable {
-    /// One for each variant (RFC 9111 section 4.1).
+    /// The entries, one for each variant (RFC 9111 section 4.1).
     public var entries: [CacheEntry]
     public var partial: CachePartial?
 }
 
 extension DownloadCache {
-    /// All entries, in order.
+    /// All entries in order.
     public func entries(
         by order: EntryOrder = .age, descending: Bool = false
     ) async throws(ImageCacheError) -> [CacheEntry] {
@@ -91,7 +91,7 @@ extension DownloadCache {
         }
     }
 
-    /// Calls `body` with each entry, in order, on a thread of the cache, without holding all of them in memory.
+    /// Calls `body` with each entry in order, on a thread of the cache. Only a few entries are in memory at a time.
     ///
     /// - Throws: ``ImageCacheError``; an error of `body` is its cause.
     public func forEachEntry(
@@ -103,20 +103,20 @@ extension DownloadCache {
         }
     }
 
-    /// The entries and the partial download of a request's URL. Does not count as an access.
+    /// The entries and the partial download of a URL. Does not count as an access.
     public func info(for request: FileRequest) async throws(ImageCacheError) -> CacheInfo {
         try await onExecutor { (operations) throws(ImageCacheError) in try operations.info(for: request) }
     }
 
-    /// The store's usage: entries, bytes on disk, capacity, free space.
+    /// The usage of the store: entries, bytes on disk, capacity, and free space.
     public func statistics() async throws(ImageCacheError) -> StoreStatistics {
         try await onExecutor { (operations) throws(ImageCacheError) in try operations.statistics() }
     }
 
-    /// Checks every body against its length and checksum.
+    /// Checks the length and the checksum of each body.
     ///
     /// - Parameters:
-    ///   - repair: Removes damaged entries, so that they are fetched anew.
+    ///   - repair: True to remove damaged entries, so that they are fetched again.
     ///   - report: Called with each entry and its integrity, on a thread of the cache.
     @discardableResult
     public func verify(

@@ -10,13 +10,13 @@ public struct EntryPreview: Sendable {
 }
 
 extension DownloadCache {
-    /// A small picture of a stored image, for a user interface. The origin is not asked, nothing is
-    /// stored, and it does not count as an access.
+    /// A small picture of a stored image, for a user interface. This does not contact the origin, does not store anything, and does not
+    /// count as an access.
     ///
     /// - Parameters:
     ///   - id: The entry's number (``CacheEntry/id``).
-    ///   - sizing: The size to bring it to.
-    /// - Returns: JPEG, or PNG for an image that may have transparency; `nil` when the entry is gone or is no image that can be
+    ///   - sizing: The size of the picture.
+    /// - Returns: A JPEG, or a PNG if the image may have transparency. `nil` if the entry does not exist, or is not an image that can be
     ///   decoded within the default limits (``DecodingLimits``) and a second of CPU time.
     public func preview(ofEntry id: Int64, _ sizing: ImageSizing) async throws(ImageCacheError) -> EntryPreview? {
         let pipeline = pipeline
@@ -27,7 +27,7 @@ extension DownloadCache {
                 return try operations.store.open(entry)
             }
         }
-        // Behind whatever clients wait for.
+        // Clients' requests go first.
         var turn = DecodingSlots.Turn(priority: .background, owner: nil, cost: ImageRenderer.headerCost)
         let renderer = pipeline.renderer
         guard let body, let read = try? await renderer.header(of: body, turn, decoder).get(),
@@ -47,7 +47,7 @@ extension DownloadCache {
 }
 
 extension ImageDecoder {
-    /// A decoder that accepts cut files and spends little time.
+    /// A decoder that accepts truncated files and spends little time.
     fileprivate static func forPreviews(_ registered: [any ImageDecoding]) -> ImageDecoder {
         var decoder = ImageDecoder()
         decoder.registered = registered

@@ -4,38 +4,38 @@ import TextIdentity
 
 /// The entries to remove.
 public enum RemovalTarget: Sendable, Hashable {
-    /// One entry (``CacheEntry/id``), and if it is an original, the images derived from it.
+    /// An entry (``CacheEntry/id``); for an original, also the images derived from it.
     case entry(CacheEntry.ID)
-    /// Everything stored for one URL, of every owner.
+    /// Everything stored for one URL, of all owners.
     case url(String)
-    /// All URLs with a prefix, compared with the normalised URL as listings show it.
+    /// All URLs with a prefix, which is compared with the normalised URLs of listings.
     case prefix(String)
-    /// All URLs of one host, whatever their scheme and port.
+    /// All URLs of a host with any scheme and port.
     case host(String)
-    /// Everything of one owner (``FileRequest/owner``): entries, partial downloads, lists and pins.
+    /// All data of one owner (``FileRequest/owner``): entries, partial downloads, lists and pins.
     case owner(String)
-    /// Everything of everybody but what is pinned. As ``DownloadCache/clear(_:includingPins:)``, and unlike it for all machines that share a
-    /// store.
+    /// Everything of all owners except pinned entries. Unlike ``DownloadCache/clear(_:includingPins:)``, this applies to all machines that
+    /// share a store.
     case everything
 }
 
 /// A part of a cache.
 public enum CachePart: Sendable, Hashable {
-    /// Entries, images derived from them, partial downloads, and what is in memory.
+    /// The entries, derived images, partial downloads, and the contents of memory.
     case everything
     /// The partial downloads that are not in use.
     case partials
-    /// The images and responses in memory; the disk keeps them.
+    /// The images, responses and values in memory. The disk is not changed.
     case memory
 }
 
-/// The extent of a removal.
+/// The numbers of removed items.
 public struct RemovalResult: Sendable, Hashable {
-    /// Complete bodies: originals and images derived from them.
+    /// The number of complete bodies: originals and derived images.
     public var entries = 0
-    /// Partial downloads.
+    /// The number of partial downloads.
     public var partials = 0
-    /// Bytes that the entries occupied on disk. The disk has them back when nobody reads the bodies any more.
+    /// The space that the entries occupied on disk, in bytes. It is freed when the bodies have no more readers.
     public var bytes: Int64 = 0
 
     public init(entries: Int = 0, partials: Int = 0, bytes: Int64 = 0) {
@@ -58,36 +58,36 @@ public struct RemovalResult: Sendable, Hashable {
 extension DownloadCache {
     /// Removes all variants of a request's URL from its namespace, the images derived from them, and its partial download.
     ///
-    /// A file that somebody reads stays readable for them. A download that began before is not stored; one that begins during the
-    /// call may be. This holds for every process on the directory.
+    /// Open files remain readable. A download that started before the call is not stored; one that starts during the call may be. This
+    /// holds for all processes that use the directory.
     @discardableResult
     public func remove(_ request: FileRequest) async throws(ImageCacheError) -> RemovalResult {
         try await onExecutor { (operations) throws(ImageCacheError) in try operations.remove(request) }
     }
 
-    /// Removes the entries that a target names, the images derived from them, and their partial downloads.
+    /// Removes the entries that match a target, the images derived from them, and their partial downloads.
     ///
-    /// As ``remove(_:)-(FileRequest)``. An entry and the shared namespace of a URL are found at once; other owners' entries, prefixes
-    /// and hosts are searched for in the whole index, which holds up nobody.
+    /// Open files and running downloads are treated as in ``remove(_:)-(FileRequest)``. An entry, and a URL in the shared namespace, are
+    /// found by key. For other owners, prefixes and hosts the whole index is searched, without blocking other callers.
     @discardableResult
     public func remove(_ target: RemovalTarget) async throws(ImageCacheError) -> RemovalResult {
         try await onExecutor { (operations) throws(ImageCacheError) in try operations.remove(target) }
     }
 
-    /// Evicts entries, the longest unused first, and deletes the files that killed processes left behind.
+    /// Evicts the least recently used entries, and deletes the files of killed processes.
     ///
-    /// The entries may be fetched again at once: a prune invalidates nothing.
+    /// Evicted entries are not invalidated, so running downloads of them are stored.
     ///
     /// - Parameters:
-    ///   - size: Bytes of bodies and partials that may stay; default: the store's capacity.
-    ///   - age: Entries that have not been used for so long are evicted. Default: none for their age.
-    ///   - dryRun: Only reports what would be evicted for `size` and `age`.
-    ///   - includingPins: Evicts pinned entries too. Default false.
+    ///   - size: The limit for bodies and partials in bytes; default: the store's capacity.
+    ///   - age: The time without use after which entries are evicted. Default: unlimited.
+    ///   - dryRun: True to report what `size` and `age` would evict, without evicting.
+    ///   - includingPins: True to evict also pinned entries. Default false.
     @discardableResult
     public func prune(
         to size: Int64? = nil, olderThan age: Duration? = nil, dryRun: Bool = false, includingPins: Bool = false
     ) async throws(ImageCacheError) -> RemovalResult {
-        // In this order: on a full disk there is room for a sweep's notes only afterwards.
+        // The eviction goes first, because a sweep needs space on a full disk.
         let pruned = try await onExecutor { (operations) throws(ImageCacheError) in
             let excess = try size == nil && !dryRun ? operations.evictExcess() : RemovalResult()
             return try excess
@@ -98,7 +98,7 @@ extension DownloadCache {
         return pruned
     }
 
-    /// Deletes bodies without an entry and partials past their lifetime.
+    /// Deletes bodies without an entry, and expired partials.
     package func sweep() async throws(ImageCacheError) {
         let store = fetcher.store
         do {
@@ -108,11 +108,11 @@ extension DownloadCache {
         }
     }
 
-    /// Removes everything, or all of one part. Files that somebody reads stay readable for them.
+    /// Removes everything, or one part of the cache. Open files remain readable.
     ///
     /// - Parameters:
-    ///   - part: The part to empty. Default: everything.
-    ///   - includingPins: Removes pinned entries too; their sets remain, and are downloaded anew. Default false.
+    ///   - part: The part to remove. Default: everything.
+    ///   - includingPins: True to remove also pinned entries; their sets remain and are downloaded again. Default false.
     @discardableResult
     public func clear(
         _ part: CachePart = .everything, includingPins: Bool = false
@@ -124,7 +124,7 @@ extension DownloadCache {
 }
 
 extension RemovalTarget {
-    /// Matches the normalised URLs that are meant.
+    /// Matches the normalised URLs of the target.
     var matcher: @Sendable (String) -> Bool {
         switch self {
         case .url(let url):
@@ -139,6 +139,6 @@ extension RemovalTarget {
         }
     }
 
-    /// A URL as it is stored; text that is no URL is stored nowhere.
+    /// The URL as it is stored. A text that is not a URL is returned unchanged, and matches nothing.
     static func normalized(_ url: String) -> String { (try? HTTPURL(url))?.normalized ?? url }
 }
