@@ -1,18 +1,20 @@
 import Glibc
 import ImageCodec
 
-/// Faults of a decoder, on demand: in processes that are told by `IMGCACHE_TEST_DECODER_FAULTS` when they start, a file that begins with
-/// `IMGCACHE-FAULT` and the name of a fault has it when its header is read, one that ends so when it is decoded; with a number when that frame
-/// is rendered. If it is a path, helpers end at their start while there is such a file. For tests of what becomes of the others.
+/// Injects decoder faults for tests of isolation, in processes that start with `IMGCACHE_TEST_DECODER_FAULTS`.
+///
+/// A file that begins with `IMGCACHE-FAULT` and the name of a fault triggers it when its header is read. A file that ends with them
+/// triggers the fault when it is decoded; with a number, when that frame is rendered. If the variable is a path, helpers exit at their
+/// start while that file exists.
 enum DecoderFault: String {
     case address, loop, memory, closed, open, code, abort, file, keep
 
     static var isEnabled: Bool { getenv("IMGCACHE_TEST_DECODER_FAULTS") != nil }
 
-    /// Memory that is kept: of a process with one thread.
+    /// Retained memory. The process has one thread.
     nonisolated(unsafe) private static var kept: UnsafeMutableRawPointer?
 
-    /// Ends the process if it is a helper that is not to start.
+    /// Exits if the process is a helper that should fail to start.
     static func endHelper() {
         guard let path = getenv("IMGCACHE_TEST_DECODER_FAULTS"), path.pointee == UInt8(ascii: "/"),
             access(path, F_OK) == 0
@@ -22,12 +24,12 @@ enum DecoderFault: String {
 
     private static let mark = "IMGCACHE-FAULT "
 
-    /// Does what the end of the file says.
+    /// Triggers the fault at the end of the file, if any.
     static func strike(_ descriptor: Int32, endingAt byteCount: Int, frame: Int = 0) {
         strike(descriptor, at: max(0, byteCount - length), frame: frame)
     }
 
-    /// Does what the file says; returns for every other file.
+    /// Triggers the fault at this position of the file, if any.
     static func strike(_ descriptor: Int32, at position: Int, frame: Int = 0) {
         var bytes = [UInt8](repeating: 0, count: 32)
         let count = pread(descriptor, &bytes, bytes.count, off_t(position))
@@ -38,7 +40,7 @@ enum DecoderFault: String {
         DecoderFault(rawValue: String(name))?.strike()
     }
 
-    /// The length of the mark at a file's end, which is filled up with spaces.
+    /// The length of the mark at the end of a file, padded with spaces.
     private static let length = 32
 
     private func strike() {
@@ -48,7 +50,7 @@ enum DecoderFault: String {
             var generator = SystemRandomNumberGenerator()
             while generator.next() != 0 {}
         case .memory:
-            // Until there is no more: then as a decoder that does not look at what it got.
+            // Until allocation fails, and then like a decoder that does not check the result.
             while true {
                 let memory = malloc(16 << 20)
                 memset(memory ?? UnsafeMutableRawPointer(bitPattern: 8).unsafelyUnwrapped, 1, 16 << 20)
@@ -61,7 +63,7 @@ enum DecoderFault: String {
         case .abort: Glibc.abort()
         case .file: _ = SharedMemory.ownSource.allocate(1)
         case .keep:
-            // Forgotten, as by a decoder that leaks; the image is rendered all the same.
+            // Leaks memory; the image is rendered nevertheless.
             let bytes = 512 << 20
             Self.kept = malloc(bytes)
             if let memory = Self.kept { memset(memory, 1, bytes) }

@@ -23,7 +23,7 @@ extension ImageIsolation {
         return MeasuredHeader(header: header, work: work)
     }
 
-    /// A file's pixels in a size.
+    /// The pixels of a file in a size.
     func image(
         of descriptor: Int32, byteCount: Int, _ sizing: ImageSizing?, _ decoder: ImageDecoder
     ) throws(ImageCodecError) -> DecodedImage {
@@ -37,9 +37,9 @@ extension ImageIsolation {
         return image
     }
 
-    /// A file in another size, encoded: all its frames, or the one that the decoder names.
+    /// Encodes a file in another size: all its frames, or the frame that the decoder selects.
     ///
-    /// - Parameter headerWork: The work on the file before.
+    /// - Parameter headerWork: The time already spent on the file.
     func thumbnail(
         of descriptor: Int32, byteCount: Int, _ sizing: ImageSizing, _ decoder: ImageDecoder, as encoder: ImageEncoder,
         keepsAnimation: Bool, after headerWork: WorkerUse = WorkerUse()
@@ -61,7 +61,7 @@ extension ImageIsolation {
         return EncodedImage(bytes: bytes, width: width, height: height, damage: rendered.damage)
     }
 
-    /// The only image of a request for pixels; nil: there is none.
+    /// The only image of a request for pixels; nil if there is none.
     func image(
         for request: ImageWorkRequest, _ descriptor: Int32, _ byteCount: Int, in session: WorkerSession? = nil,
         isCancelled: () -> Bool = { false }
@@ -74,7 +74,7 @@ extension ImageIsolation {
         return image
     }
 
-    /// The only result of a request; nil: there is none.
+    /// The only result of a request; nil if there is none.
     func content(
         for request: ImageWorkRequest, _ descriptor: Int32, _ byteCount: Int, in session: WorkerSession? = nil,
         after earlier: WorkerUse = WorkerUse(), isCancelled: () -> Bool = { false }

@@ -5,18 +5,18 @@ import ImageCodec
 import Logging
 import WorkerProcesses
 
-/// Has images read and rendered by worker processes. Its functions block the thread.
+/// Reads and renders images in worker processes. All functions block the thread.
 final class ImageIsolation: Sendable {
     private enum State {
         case unused
         case open(WorkerPool)
-        /// The reason why there are no workers, and the time from which they are tried again.
+        /// The reason why there are no workers, and the time of the next attempt to start them.
         case unavailable(String, until: ContinuousClock.Instant)
     }
 
-    /// Times that work is begun again after its worker was killed.
+    /// The number of retries of work whose worker was killed.
     private static let mostKills = 2
-    /// The time until a helper that could not be started is tried again: the system may have been short of memory or processes.
+    /// The delay before another attempt to start a helper, as the system may have been short of memory or processes.
     static let pause: Duration = .seconds(10)
 
     private let configuration: DecoderIsolation
@@ -25,10 +25,10 @@ final class ImageIsolation: Sendable {
     private let logger: Logger
     private let now: @Sendable () -> ContinuousClock.Instant
     private let state = Locked(State.unused)
-    /// The start of a helper. Only threads that need a helper wait for it.
+    /// The start of a helper. Only threads that need the helper wait for it.
     private let starting = SharedWork<String?>()
 
-    /// - Parameter decodes: Images and headers at a time. Two workers more keep what sessions that pause need.
+    /// - Parameter decodes: The maximum number of concurrent images and headers. Two further workers keep the state of paused sessions.
     init(
         _ configuration: DecoderIsolation, decodes: Int, memory: Int, logger: Logger,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
@@ -38,7 +38,7 @@ final class ImageIsolation: Sendable {
         self.now = now
         width = decodes + 2
         var limits = WorkerLimits()
-        // One image may take more than all together, if it is alone; and what a codec takes is an estimate.
+        // A single image may exceed the limit of all images, and the memory of codecs is only estimated.
         limits.memory = max(memory, DecodingLimits().memory) * 2
         self.limits = limits
     }
@@ -47,19 +47,19 @@ final class ImageIsolation: Sendable {
         state.withLock { if case .open(let pool) = $0 { pool.statistics } else { WorkerPool.Statistics() } }
     }
 
-    /// Starts the helper, if there is none, and it was not tried a short time ago.
+    /// Starts the helper if it is not running, unless an attempt has failed recently.
     ///
-    /// - Returns: The reason why there are no workers; nil: there are.
+    /// - Returns: The reason why there are no workers, or nil if there are.
     func start() -> String? {
         if case .some(let known) = reason { return known }
         return starting.result {
-            // Another thread may have started it meanwhile.
+            // Another thread may have started the helper in the meantime.
             if case .some(let known) = reason { return known }
             return startNow()
         }
     }
 
-    /// The reason why there are no workers, nil if there are; nil if it is to be found out.
+    /// The reason why there are no workers, `.some(nil)` if there are; nil if an attempt is due.
     private var reason: String?? {
         state.withLock { state in
             switch state {
@@ -89,12 +89,12 @@ final class ImageIsolation: Sendable {
         }
     }
 
-    /// True if images are to be rendered by workers, or not at all.
+    /// True if images must not be rendered in this process.
     var isInUse: Bool { start() == nil || !isOptional }
 
     var isOptional: Bool { configuration.isOptional }
 
-    /// True if the last try to start a helper failed. Does not wait for a try.
+    /// True if the last attempt to start a helper failed. Does not wait for a running attempt.
     var isUnavailable: Bool { state.withLock { if case .unavailable = $0 { true } else { false } } }
 
     private func pool() throws(ImageCodecError) -> WorkerPool {
@@ -103,19 +103,20 @@ final class ImageIsolation: Sendable {
         return pool
     }
 
-    /// Begins a session (``WorkerSession``), whose worker forgets it at its end.
+    /// Begins a session (``WorkerSession``). At its end, the worker discards the session's state.
     func session() throws(ImageCodecError) -> WorkerSession {
         let farewell = WorkerMessage(try ImageWorkRequest(work: .farewell).bytes())
         return try pool().session(endingWith: farewell)
     }
 
-    /// Has a request answered.
+    /// Sends a request to a worker and receives its answers.
     ///
     /// - Parameters:
-    ///   - limit: Seconds of CPU time for this work and the earlier work of the same request together.
-    ///   - file: The descriptor of the file, for its checksum.
-    ///   - receive: Takes an answer; true if it is the last one. All come again when a worker was killed from outside.
-    /// - Returns: The work of the request so far, with the earlier.
+    ///   - limit: The limit of CPU seconds for this work and the earlier work of the same request.
+    ///   - file: The file's descriptor and length, for its checksum.
+    ///   - receive: Handles an answer and returns true if it is the last one. If a worker was killed from outside, all answers are
+    ///     repeated.
+    /// - Returns: The time used by the request so far, including `earlier`.
     @discardableResult
     func run(
         _ request: ImageWorkRequest, _ descriptor: OpenDescriptor, in session: WorkerSession? = nil, limit: Double,
@@ -124,7 +125,7 @@ final class ImageIsolation: Sendable {
     ) throws(ImageCodecError) -> WorkerUse {
         let pool = try pool()
         let message = WorkerMessage(try request.bytes(), descriptors: [descriptor])
-        // A file that was encoded, in memory of the decoder's limit, and what is told beside it.
+        // An encoded file of at most the decoder's memory limit, and its metadata.
         let answer = request.decoder.limits.memory + 1 << 20
         var (use, kills) = (earlier, 0)
         while true {
@@ -136,10 +137,10 @@ final class ImageIsolation: Sendable {
                 }
                 return use
             } catch {
-                // Somebody else killed it, or the system for want of memory: the file may have nothing to do with it.
+                // It was killed by another process, or by the system for lack of memory. The file may not be the cause.
                 if error == .ended(signal: SIGKILL), kills < Self.mostKills {
                     kills += 1
-                    // The work begins again; the waiting is over for good.
+                    // The work starts again, but the waiting time still counts.
                     use.seconds = earlier.seconds
                     continue
                 }
@@ -148,7 +149,7 @@ final class ImageIsolation: Sendable {
         }
     }
 
-    /// Logs what a file has done, by its checksum.
+    /// Converts a failure to an error, and logs the checksum of a file that caused it.
     private func error(
         after failure: WorkerFailure, _ file: (descriptor: Int32, byteCount: Int)
     ) -> ImageCodecError {

@@ -1,6 +1,6 @@
 import ImageCodec
 
-/// An effect that another process can apply: one of the package's own.
+/// An effect of this package, which worker processes can apply.
 enum PortableProcessor: Sendable {
     case resize(ImageSizing)
     case crop(x: Int, y: Int, width: Int, height: Int)
@@ -74,7 +74,7 @@ extension PortableProcessor: WireCodable {
         }
     }
 
-    /// The pixels of a mark are copied: it is small beside the images that it is laid over.
+    /// The pixels of a watermark are copied, because they are small compared to the images.
     private func mark(by coder: inout WireCoder) throws(WireCoder.Malformed) -> ImageWatermark {
         var mark: ImageWatermark
         if case .watermark(let own) = self {

@@ -1,13 +1,13 @@
 import ImageCodec
 
 extension ImageRecipe.Output {
-    /// True if another process can make it: without an application's own encoder.
+    /// True if a worker can produce the output, which is not the case for an application's encoder.
     var canBeSent: Bool {
         guard case .encoded(let encoder) = self else { return true }
         return encoder.canBeSent || placeholder != nil
     }
 
-    /// True for content as is asked for: which media type clients are told is not a worker's choice.
+    /// True if the content has a requested form, so that a worker cannot choose the media type that clients receive.
     func allows(_ content: DerivedImage.Content, animationEncoder: ImageEncoder? = nil) -> Bool {
         switch (self, content) {
         case (.pixels, .pixels): true
@@ -18,7 +18,7 @@ extension ImageRecipe.Output {
         }
     }
 
-    /// The placeholder that is written in place of an image file.
+    /// The placeholder that replaces an image file.
     private var placeholder: PlaceholderEncoding? {
         guard case .encoded(let encoder) = self, case .custom(let custom) = encoder.options else { return nil }
         return custom.encoding as? PlaceholderEncoding
@@ -71,7 +71,7 @@ extension ImageRecipe.Output: WireCodable {
 }
 
 extension RenderSteps {
-    /// The part of the steps that a worker does, and the rest: an application's own effects and encoders, and whatever comes after them.
+    /// The steps that a worker performs, and the others: effects and encoders of an application, and all steps after them.
     var divided: (sent: PortableSteps, own: RenderSteps?) {
         let first = processors.prefix { $0.portable != nil }
         let sent = first.compactMap(\.portable)
@@ -83,7 +83,7 @@ extension RenderSteps {
     }
 }
 
-/// Steps that a worker can do.
+/// Steps that a worker can perform.
 struct PortableSteps: Sendable {
     var processors: [PortableProcessor] = []
     var output = ImageRecipe.Output.pixels

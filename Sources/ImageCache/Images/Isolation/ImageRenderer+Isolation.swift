@@ -4,7 +4,7 @@ import Units
 import WorkerProcesses
 
 extension ImageIsolation {
-    /// True if a worker is to decode for the batch. An application's own decoders, and its effects on the frames of an animation, run in its
+    /// True if a worker renders the batch. An application's decoders, and its effects on the frames of an animation, run in its own
     /// process.
     func canRender(_ batch: RenderBatch) -> Bool {
         let first = batch.first
@@ -14,14 +14,14 @@ extension ImageIsolation {
 }
 
 extension ImageRenderer {
-    /// The workers for a file; nil: it is decoded in this process, as by an application's own decoder.
+    /// The workers for a file; nil if it is decoded in this process, such as by an application's decoder.
     private func isolation(for source: ImageSource, _ decoder: ImageDecoder) throws(ImageCodecError) -> ImageIsolation?
     {
         guard let isolation, isolation.isInUse, try !decoder.isRegistered(for: source) else { return nil }
         return isolation
     }
 
-    /// The header of a file, read by a worker if there is one for it. Blocks the thread.
+    /// Reads the header of a file, in a worker if there is one for it. Blocks the thread.
     func header(
         of descriptor: Int32, byteCount: Int, _ decoder: ImageDecoder, _ cancellation: ImageCancellation?
     ) throws(ImageCodecError) -> MeasuredHeader {
@@ -34,7 +34,7 @@ extension ImageRenderer {
         return try isolation.header(of: descriptor, byteCount: byteCount, decoder, cancellation)
     }
 
-    /// The pixels of a file in a size, decoded by a worker if there is one for it. Blocks the thread.
+    /// Decodes a file in a size, in a worker if there is one for it. Blocks the thread.
     func image(
         of descriptor: Int32, byteCount: Int, _ sizing: ImageSizing?, _ decoder: ImageDecoder,
         within budget: ImageBudget
@@ -46,9 +46,9 @@ extension ImageRenderer {
         return try isolation.image(of: descriptor, byteCount: byteCount, sizing, decoder)
     }
 
-    /// A file in another size, encoded, by a worker if there is one for it. Blocks the thread.
+    /// Encodes a file in another size, in a worker if there is one for it. Blocks the thread.
     ///
-    /// - Parameter headerWork: The work that reading the file's header was.
+    /// - Parameter headerWork: The time spent on reading the file's header.
     func thumbnail(
         of descriptor: Int32, byteCount: Int, _ sizing: ImageSizing, _ decoder: ImageDecoder,
         as encoder: ImageEncoder, after headerWork: WorkerUse
@@ -65,7 +65,7 @@ extension ImageRenderer {
         ).bytes
     }
 
-    /// Has a worker decode once, and render each job's image. Blocks the thread.
+    /// Decodes once and renders each job's image in a worker. Blocks the thread.
     func render(_ batch: RenderBatch, in isolation: ImageIsolation, _ keep: @escaping Keep) {
         let session = IsolatedRendering(batch, self, keep)
         do throws(ImageCodecError) {
@@ -76,7 +76,7 @@ extension ImageRenderer {
     }
 }
 
-/// The rendering of a batch by a worker. Used by one thread.
+/// Renders a batch in a worker. Used by one thread.
 private final class IsolatedRendering {
     private let batch: RenderBatch
     private let renderer: ImageRenderer
@@ -84,7 +84,7 @@ private final class IsolatedRendering {
     private let jobs: [PlannedJob]
     private let steps: [(sent: PortableSteps, own: RenderSteps?)]
     private var open: Set<Int>
-    /// True until the decode is counted; false where there is none.
+    /// True until the decode is counted; false if there is none.
     private var decodes = false
 
     init(_ batch: RenderBatch, _ renderer: ImageRenderer, _ keep: @escaping ImageRenderer.Keep) {
@@ -98,7 +98,7 @@ private final class IsolatedRendering {
 
     private var first: PlannedJob { batch.first }
 
-    /// The work on the headers, as each image's budget has it.
+    /// The work on the headers, in the form of an image's budget.
     private var headersWork: WorkerUse {
         WorkerUse(
             seconds: jobs.reduce(0) { $0 + $1.headerWork.seconds }, waited: jobs.map(\.headerWork.waited).max() ?? 0)
@@ -115,7 +115,7 @@ private final class IsolatedRendering {
         let file = first.file
         var rendering = ImageWorkRequest.Rendering()
         rendering.source = rows == nil ? .file(byteCount: Int(file.size)) : .rows(first.target.scale)
-        // A profile is needed where no file is decoded, and where its name is wanted.
+        // A profile is needed if no file is decoded, or if its name is requested.
         let needsAll = rows != nil || steps.contains { $0.sent.output == .description }
         rendering.header = needsAll ? first.header : first.header.bare
         rendering.collectsRows = collects
@@ -129,7 +129,7 @@ private final class IsolatedRendering {
         guard let descriptor, descriptor.number >= 0 else { throw .tooManyDescriptors }
         try isolation.run(
             ImageWorkRequest(decoder: decoder, work: .render(rendering)), descriptor,
-            // Each image is stopped by its own budget.
+            // Each image is also limited by its own budget.
             limit: decoder.limits.seconds * Double(jobs.count), after: headersWork,
             file: (file.body.descriptor, Int(file.size)), isCancelled: { batch.cancellation.isCancelled }
         ) { answer, message in
@@ -154,13 +154,13 @@ private final class IsolatedRendering {
         }
     }
 
-    /// False for a form that nobody has asked for.
+    /// False for a form that was not requested.
     private func isPossible(_ result: Result<RenderedContent, ImageCodecError>, _ index: Int) -> Bool {
         guard case .success(let rendered) = result else { return true }
         return steps[index].sent.output.allows(rendered.content, animationEncoder: first.animationEncoder)
     }
 
-    /// Counts the decode, once.
+    /// Counts the decode once.
     private func noteDecode(_ seconds: Double) {
         guard decodes else { return }
         decodes = false
@@ -170,7 +170,7 @@ private final class IsolatedRendering {
         }
     }
 
-    /// Ends the jobs that have no image yet.
+    /// Fails the jobs without an image.
     func fail(_ error: ImageCodecError) {
         for index in open { jobs[index].job.fulfill(.failure(ImageCacheError(error, jobs[index].file))) }
         open = []

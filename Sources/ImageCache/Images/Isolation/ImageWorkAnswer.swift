@@ -6,13 +6,13 @@ enum ImageWorkAnswer: Sendable {
     case header(ImageHeader)
     /// The image of a job, or its error.
     case image(job: Int, Result<RenderedContent, ImageCodecError>)
-    /// A frame of an animation, and the time for which it is shown.
+    /// A frame of an animation and its duration.
     case frame(Int, milliseconds: Int, RenderedContent)
-    /// The decoded rows, which were wanted and are complete: the descriptor.
+    /// The requested rows, which are complete; they are in the message's descriptor.
     case rows
     /// All jobs are done.
     case end
-    /// The error of all of it.
+    /// The error of the whole request.
     case failure(ImageCodecError)
 }
 
@@ -21,7 +21,7 @@ extension ImageWorkAnswer {
         case header, image, rows, end, failure, frame
     }
 
-    /// Writes the answer. Images in it must not be used any more.
+    /// Encodes the answer. Its images must not be used afterwards.
     ///
     /// - Parameter rows: The descriptor of the rows.
     func message(rows: OpenDescriptor? = nil) throws(WireCoder.Malformed) -> WorkerMessage {
@@ -135,7 +135,7 @@ extension RenderedContent {
         }
     }
 
-    /// A format of an image, or of a text that is derived from one.
+    /// Encodes a format of an image, or of a text derived from one.
     private static func code(
         _ format: inout ImageFormat, _ coder: inout WireCoder
     ) throws(WireCoder.Malformed) {

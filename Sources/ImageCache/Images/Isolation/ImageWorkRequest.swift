@@ -1,17 +1,17 @@
 import ImageCodec
 
-/// A piece of work for a worker. The file, or the rows, are the message's descriptor.
+/// A request to a worker. The message's descriptor is the file or the rows.
 struct ImageWorkRequest: Sendable {
     enum Work: Sendable {
         /// Read the header of a file.
         case header(byteCount: Int)
-        /// Decode a file once, and finish an image for each job.
+        /// Decode a file once, and render an image for each job.
         case render(Rendering)
         /// Render some frames of a file.
         case frames(Frames)
-        /// Decode a better preview of a file that is arriving, if there is one by now.
+        /// Decode a preview of a file that is still arriving, if there is a better one.
         case preview(Preview)
-        /// Forget what was kept for a session. Has no descriptor, and no answer.
+        /// Discard the state of a session. The message has no descriptor and gets no answer.
         case farewell
     }
 
@@ -22,9 +22,9 @@ struct ImageWorkRequest: Sendable {
 extension ImageWorkRequest {
     struct Rendering: Sendable {
         var source = Source.file(byteCount: 0)
-        /// Of the file; nil where no step needs it.
+        /// The header of the file; nil if no step needs it.
         var header: ImageHeader?
-        /// True to give the decoded rows back, too.
+        /// True to return the decoded rows as well.
         var collectsRows = false
         /// The encoder for all frames of an animation, for the only job.
         var animationEncoder: ImageEncoder?
@@ -37,24 +37,24 @@ extension ImageWorkRequest {
         case rows(DecodingScale)
     }
 
-    /// Frames that follow one another. Their worker keeps what the next ones need until it gets other work, or a farewell.
+    /// Consecutive frames. Their worker keeps the state for the next ones until it gets other work or a farewell.
     struct Frames: Sendable {
         /// The number of the session.
         var session = 0
         var byteCount = 0
         var job = Job()
-        /// The number of the first one. Those before it are composed again by a worker that has not kept them.
+        /// The number of the first frame. A worker without the state composes the earlier frames again.
         var first = 0
         var count = 1
-        /// CPU seconds that the frames before have cost.
+        /// The CPU time of the earlier frames in seconds.
         var spent = 0.0
     }
 
-    /// The pixels that the first bytes of a file have. Their worker keeps what it has read until it gets other work, or a farewell.
+    /// The pixels of the first bytes of a file. Their worker keeps its state until it gets other work or a farewell.
     struct Preview: Sendable {
         /// The number of the session.
         var session = 0
-        /// Bytes of the file that are there.
+        /// The number of received bytes of the file.
         var byteCount = 0
         var job = Job()
     }
@@ -62,7 +62,7 @@ extension ImageWorkRequest {
     struct Job: Sendable {
         var sizing: ImageSizing?
         var steps = PortableSteps()
-        /// CPU seconds of the image's budget that are used up: by its header.
+        /// The CPU seconds of the image's budget that were spent on its header.
         var spent = 0.0
     }
 }
@@ -92,7 +92,7 @@ extension ImageWorkRequest: WireCodable {
         }
     }
 
-    /// The request as it is sent.
+    /// Encodes the request.
     func bytes() throws(ImageCodecError) -> [UInt8] {
         var (request, coder) = (self, WireCoder())
         do throws(WireCoder.Malformed) { try request.code(by: &coder) } catch {

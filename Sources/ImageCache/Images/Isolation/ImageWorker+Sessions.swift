@@ -3,7 +3,7 @@ import WorkerProcesses
 
 /// The state that a worker keeps between two requests of a session.
 protocol WorkerSessionState: AnyObject {
-    /// False for other work.
+    /// Returns false for other work.
     func canContinue(with work: ImageWorkRequest.Work) -> Bool
 }
 
@@ -19,7 +19,7 @@ extension ImageWorker {
         } else {
             frames = try WorkerFrames(wanted, decoder, descriptor)
         }
-        // After an error nothing is kept.
+        // No state is kept after an error.
         kept = nil
         try frames.advance(to: wanted)
         for number in wanted.first..<wanted.first + wanted.count {
@@ -45,7 +45,7 @@ extension ImageWorker {
     }
 }
 
-/// The decoder of a file that is arriving.
+/// The decoder of a file that is still arriving.
 final class WorkerPreview: WorkerSessionState {
     private let session: Int
     let reading: OwnPreview

@@ -1,7 +1,7 @@
 import ImageCodec
 import WorkerProcesses
 
-/// The work of a worker process: one request at a time, by one thread.
+/// The work of a worker process: one request at a time, on one thread.
 final class ImageWorker {
     /// Faults for tests (``DecoderFault``).
     let hasFaults: Bool
@@ -31,7 +31,7 @@ final class ImageWorker {
         } catch {
             throw ImageCodecError(.failed, "a request that the worker does not understand")
         }
-        // Other work gets the memory, whoever may come back.
+        // Other work needs the memory, even if the session will continue.
         if kept?.canContinue(with: request.work) != true { kept = nil }
         if case .farewell = request.work { return }
         guard let descriptor = message.descriptors.first else { throw ImageCodecError(.failed, "no file") }
@@ -46,7 +46,7 @@ final class ImageWorker {
         case .preview(let wanted): try render(wanted, request.decoder, descriptor, send)
         case .farewell: return
         }
-        // The work's memory is free by now: the program looks at what is left.
+        // Sent after the memory of the work was freed, as the program then checks the worker's memory.
         send(.end, nil)
     }
 
@@ -74,7 +74,7 @@ final class ImageWorker {
             return
         }
         let outputs = rendering.jobs.map { DecodingOutput($0.sizing, $0.budget(decoder.limits)) }
-        // Whoever gets an image finds the rows for the next one.
+        // The rows are sent first, so that they are available when an image is received.
         if let memory = try decode(rendering, decoder, descriptor, outputs)?.shared?.surrender() {
             send(.rows, OpenDescriptor(owning: memory))
         }
@@ -89,7 +89,7 @@ final class ImageWorker {
         }
     }
 
-    /// - Returns: The rows, if they are wanted.
+    /// - Returns: The rows, if they were requested.
     private func decode(
         _ rendering: ImageWorkRequest.Rendering, _ decoder: ImageDecoder, _ descriptor: OpenDescriptor,
         _ outputs: [DecodingOutput]
@@ -119,7 +119,7 @@ final class ImageWorker {
 }
 
 extension ImageWorkRequest.Job {
-    /// The budget that is left of the image's.
+    /// The remaining budget of the image.
     fileprivate func budget(_ limits: DecodingLimits) -> ImageBudget {
         let budget = ImageBudget(limits: limits)
         budget.charge(spent)

@@ -2,18 +2,18 @@ import ImageCodec
 import Logging
 import WorkerProcesses
 
-/// Has files that are in no cache decoded by worker processes. Its functions block the thread.
+/// Decodes files outside of a cache in worker processes. All functions block the thread.
 package final class IsolatedFiles: Sendable {
     private let isolation: ImageIsolation
 
-    /// - Parameter width: The most files at a time.
+    /// - Parameter width: The maximum number of concurrent files.
     package init(_ configuration: DecoderIsolation, width: Int) {
-        // The error tells of a crash to the caller, who knows the file.
+        // The caller, who knows the file, reports crashes.
         let logger = Logger(label: "imgcache") { _ in SwiftLogNoOpLogHandler() }
         isolation = ImageIsolation(configuration, decodes: width, memory: DecodingLimits().memory, logger: logger)
     }
 
-    /// The pixels of a file in a size.
+    /// Decodes a file in a size.
     package func image(
         of source: ImageSource, _ sizing: ImageSizing, _ decoder: ImageDecoder
     ) throws(ImageCodecError) -> DecodedImage {
@@ -21,9 +21,9 @@ package final class IsolatedFiles: Sendable {
         return try isolation.image(of: descriptor.number, byteCount: source.byteCount, sizing, decoder)
     }
 
-    /// Encodes a file in another size: all its frames, or the one that the decoder names.
+    /// Encodes a file in another size: all its frames, or the frame that the decoder selects.
     ///
-    /// - Parameter keepsAnimation: True for all frames of an animation, if the format holds them.
+    /// - Parameter keepsAnimation: True for all frames of an animation, if the format supports them.
     package func thumbnail(
         of source: ImageSource, _ sizing: ImageSizing, _ decoder: ImageDecoder, as encoder: ImageEncoder,
         keepsAnimation: Bool

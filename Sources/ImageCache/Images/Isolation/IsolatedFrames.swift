@@ -1,16 +1,16 @@
 import ImageCodec
 import WorkerProcesses
 
-/// Frames that a worker decodes, a few ahead of their reader. An application's own effects run in this process.
+/// Decodes frames in a worker, a few ahead of their reader. Effects of an application run in this process.
 ///
-/// The worker is asked for one frame first, then for twice as many each time, as long as the frames are used. Between two requests it is
-/// free for other work (``WorkerSession``).
+/// The first request is for one frame. Each further one is for twice as many, up to a limit. Between two requests, the worker is free for
+/// other work (``WorkerSession``).
 final class IsolatedFrames: FrameReading {
     private struct Made {
         let number: Int
         let image: DecodedImage
         let duration: Duration
-        /// CPU seconds.
+        /// In seconds of CPU time.
         let decodeTime: Double
         let processTime: Double
     }
@@ -19,14 +19,14 @@ final class IsolatedFrames: FrameReading {
     private let isolation: ImageIsolation
     private let session: WorkerSession
     private let cancellation: ImageCancellation
-    /// Of all frames.
+    /// The budget of all frames.
     private let budget: ImageBudget
     private let steps: (sent: PortableSteps, own: RenderSteps?)
-    /// Frames that were not read yet, in their order.
+    /// Frames that have not been read, in order.
     private var made: [Made] = []
-    /// Frames of the last request.
+    /// The number of frames in the last request.
     private var count = 0
-    /// True once no more frames come, after those made: because of the failure, if there is one.
+    /// True if no frames follow those in ``made``, because of the failure if there is one.
     private var isOver = false
     private var failure: ImageCodecError?
     private(set) var decoding = 0.0
@@ -54,7 +54,7 @@ final class IsolatedFrames: FrameReading {
         return nil
     }
 
-    /// The first frame that is left, from the worker if there is none.
+    /// The next frame that has not been read, requested from the worker if necessary.
     private func next(from number: Int) -> Made? {
         if made.isEmpty, !isOver { request(from: number) }
         guard !made.isEmpty else { return nil }
@@ -100,7 +100,7 @@ final class IsolatedFrames: FrameReading {
         if let failure { throw failure }
     }
 
-    /// - Returns: False for an answer that makes no sense.
+    /// - Returns: False for an invalid answer.
     private func take(
         _ number: Int, _ milliseconds: Int, _ content: RenderedContent, of wanted: Range<Int>
     ) -> Bool {
@@ -108,7 +108,7 @@ final class IsolatedFrames: FrameReading {
         guard wanted.contains(number), number <= next, case .pixels(let image) = content.content,
             (0...Int(UInt32.max)).contains(milliseconds)
         else { return false }
-        // All come again when a worker was killed.
+        // All frames are repeated after a worker was killed.
         guard number == next else { return true }
         made.append(
             Made(

@@ -1,7 +1,7 @@
 import ImageCodec
 import WorkerProcesses
 
-/// Previews that a worker decodes. An application's own effects run in this process.
+/// Decodes previews in a worker. Effects of an application run in this process.
 final class IsolatedPreview: PreviewReading {
     private let request: ImageRequest
     private let isolation: ImageIsolation
@@ -28,7 +28,7 @@ final class IsolatedPreview: PreviewReading {
 }
 
 extension ImageRenderer {
-    /// Decodes previews of a file, by a worker if there are any.
+    /// Decodes previews of a file, in a worker if there is one.
     func preview(of request: ImageRequest) throws(ImageCodecError) -> any PreviewReading {
         guard let isolation, isolation.isInUse else {
             return OwnPreview(request.sizing, request.processors, request.decoder)

@@ -1,7 +1,7 @@
 import ImageCodec
 import WorkerProcesses
 
-/// The frames of a file in a worker, which go on with each request of their session.
+/// The frames of a file in a worker. Each request of their session resumes after the previous one.
 final class WorkerFrames: WorkerSessionState {
     private let session: Int
     private let processors: [ImageProcessor]
@@ -9,7 +9,7 @@ final class WorkerFrames: WorkerSessionState {
     private let budget: ImageBudget
     /// The number of the next frame.
     private var position = 0
-    /// CPU seconds that the frames before it have cost.
+    /// The CPU seconds of the previous frames.
     private var spent = 0.0
 
     init(
@@ -28,13 +28,13 @@ final class WorkerFrames: WorkerSessionState {
         return wanted.session == session && wanted.first >= position
     }
 
-    /// Composes the frames before the first one.
+    /// Skips to the first requested frame.
     func advance(to wanted: ImageWorkRequest.Frames) throws(ImageCodecError) {
         while position < wanted.first {
             position += 1
             guard try reader.skip() else { return }
         }
-        // Composing frames again is not charged again: how often it happens depends on what other work there is.
+        // Skipped frames are not charged again, because the number of repetitions depends on other work.
         budget.charge(max(0, wanted.spent - budget.spent))
         spent = wanted.spent
     }
