@@ -6,25 +6,25 @@ public import HTTPCaching
 public import HTTPSemantics
 public import ImageCodec
 
-/// The origin of an image or thumbnail.
+/// The source of an image or thumbnail.
 public enum ImageSourceKind: Sendable, Hashable {
     /// The memory cache.
     case memory
-    /// The disk store, where it was kept beside its original.
+    /// The disk store, where it is stored next to its original.
     case thumbnail
-    /// The remote store that is shared with other machines, one of which rendered it from the very same original.
+    /// The store shared with other machines, one of which rendered the image from the same original.
     case remote
-    /// Rendered for this request, from an original with this source.
+    /// Rendered for this request from an original of this source.
     case original(CachedFile.Source)
 }
 
-/// A decoded image. As long as this value lives, equal requests find it even after the memory cache has purged it.
+/// A decoded image. While this value exists, equal requests find the image even after the memory cache has purged it.
 public struct CachedImage: Sendable {
     public let source: ImageSourceKind
     let derived: DerivedImage
     public let image: DecodedImage
 
-    /// Why what is stored of the original was not used as it is; `nil` when it was, or when the request forbade it.
+    /// The reason why the stored original was not used, or `nil` if it was used or the request forbade its use.
     public var unusedReason: UnusedReason? { derived.unusedReason(source) }
 
     init?(_ derived: DerivedImage, _ source: ImageSourceKind) {
@@ -43,20 +43,20 @@ public struct Thumbnail: Sendable {
     public let width: Int
     public let height: Int
     public let source: ImageSourceKind
-    /// The end of the original's freshness (RFC 9111 section 4.2).
+    /// The time at which the original becomes stale (RFC 9111 section 4.2).
     public let freshUntil: Date
-    /// A strong entity tag (RFC 9110 section 8.8.1): a hash of the bytes, the same on every machine.
+    /// A strong entity tag (RFC 9110 section 8.8.1): a hash of the bytes, which is the same on all machines.
     public let entityTag: EntityTag
-    /// The freshness that the original's response declares: a `Cache-Control` can be derived from it.
+    /// The freshness of the original's response, from which a `Cache-Control` field can be derived.
     public let freshness: DerivedFreshness
-    /// The original's `Last-Modified`, as its origin wrote it.
+    /// The original's `Last-Modified` field, unchanged.
     public let lastModified: String?
-    /// The tolerated fault of the original (``DecodedImage/damage``): damaged data in a JPEG, or with
-    /// ``ImageDecoder/allowTruncated`` missing data; `nil`: none.
+    /// The tolerated defect of the original (``DecodedImage/damage``): damaged data in a JPEG, or missing data with
+    /// ``ImageDecoder/allowTruncated``; `nil` if there is none.
     public let damage: ImageCodecError?
     let derived: DerivedImage
 
-    /// Why what is stored of the original was not used as it is; `nil` when it was, or when the request forbade it.
+    /// The reason why the stored original was not used, or `nil` if it was used or the request forbade its use.
     public var unusedReason: UnusedReason? { derived.unusedReason(source) }
 
     init?(_ derived: DerivedImage, _ source: ImageSourceKind) {
@@ -77,7 +77,7 @@ public struct Thumbnail: Sendable {
     }
 }
 
-/// An image derived from an original, as the memory cache holds it.
+/// An image derived from an original, in the memory cache.
 final class DerivedImage: Sendable {
     enum Content: Sendable {
         case pixels(DecodedImage)
@@ -85,25 +85,25 @@ final class DerivedImage: Sendable {
     }
 
     let content: Content
-    /// The store's number of the original: another representation has another one.
+    /// The entry number of the original in the store, which differs between representations.
     let original: Int64
-    /// The generation of the original's resource. After it, the original must be looked up before this is used.
+    /// The generation of the original's resource. When it is outdated, the original must be looked up before the image is used.
     let generation: Generation
-    /// The end of the original's freshness. After it, the original must be validated before this is used.
+    /// The time at which the original becomes stale. After it, the original must be revalidated before the image is used.
     let freshUntil: Date
     let response: Response
-    /// The tolerated fault of the original.
+    /// The tolerated defect of the original.
     let damage: ImageCodecError?
-    /// The tag of an encoded image; `nil` for pixels.
+    /// The entity tag of an encoded image; `nil` for pixels.
     let entityTag: EntityTag?
 
-    /// The part of the original's response that is kept.
+    /// The retained part of the original's response.
     struct Response: Sendable {
         let freshness: DerivedFreshness
         let lastModified: String?
-        /// The time at which the original was found to be fresh. After a step of the clock to before it, the age is unknown.
+        /// The time at which the original was fresh. If the clock is earlier than this, it was set back, and the age is unknown.
         let checked: Date
-        /// Why nothing stored was used for it.
+        /// The reason why the stored original was not used.
         let unusedReason: UnusedReason?
 
         init(_ file: CachedFile, rules: CacheRules, at now: Date) {
@@ -127,7 +127,7 @@ final class DerivedImage: Sendable {
         entityTag = Self.entityTag(of: content)
     }
 
-    /// A hash of the bytes themselves, so that another version of a codec, which writes others, has another tag.
+    /// A hash of the bytes, which changes when another version of a codec produces other bytes.
     private static func entityTag(of content: Content) -> EntityTag? {
         guard case .encoded(let bytes, _, _, _) = content else { return nil }
         let hash = bytes.withUnsafeBytes { cxxhash_128bits($0.baseAddress, $0.count) }
@@ -135,10 +135,10 @@ final class DerivedImage: Sendable {
         return EntityTag(opaque: text, isWeak: false)
     }
 
-    /// Why nothing stored was used when it came from there.
+    /// The reason why the stored original was not used; `nil` for an image from memory.
     func unusedReason(_ source: ImageSourceKind) -> UnusedReason? { source == .memory ? nil : response.unusedReason }
 
-    /// The cost in memory, in bytes: width × height × 4 for pixels; for a file its length, and 3 KiB for what belongs to it.
+    /// The cost in memory in bytes: width × height × 4 for pixels; for a file its length and 3 KiB for its metadata.
     var cost: Int {
         switch content {
         case .pixels(let image): image.cost

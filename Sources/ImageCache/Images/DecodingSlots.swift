@@ -2,49 +2,48 @@ import ConcurrencyPrimitives
 import ImageCodec
 import Transfer
 
-/// Limits how many decodes run at a time, by threads and by memory; the others wait in order of priority, and within a priority so
-/// that each client gets its share, and of a client's share each original.
+/// Limits concurrent decodes by number and by memory. Waiting decodes start in the order of priority. Within a priority, clients take
+/// turns, and so do the originals of a client.
 ///
-/// While others wait, a client holds at most its share of the slots and of the memory: whoever is below it goes first. A slot that
-/// nobody else wants is not left idle.
+/// While others wait, a client that holds its share of the slots or of the memory goes last. Slots that no other client wants are used.
 ///
-/// A burst of large images so takes its turns instead of adding up, and many sizes of one original do not hold up the others.
+/// A burst of large images therefore does not exceed the memory limit, and many sizes of one original do not delay other originals.
 final class DecodingSlots: Sendable {
-    /// Which place a decode has in the line.
+    /// The properties of a decode that determine its place in the queue.
     struct Turn: Sendable {
         var priority: TransferPriority
-        /// Those of one owner take their turns with those of others.
+        /// The original, which takes turns with others of the same client.
         var owner: ResourceKey?
-        /// A measure of the work: pixels.
+        /// The amount of work in pixels.
         var cost: Int
-        /// The client that the work is charged to; nil is one, too: nobody in particular.
+        /// The client that the work is charged to. Work without a client takes turns as if it were of one client, but has no limit.
         var client: String?
     }
 
     private struct Waiter {
         let turn: Turn
-        /// Bytes; asked for when it is the next.
+        /// The required memory in bytes; called when the decode is next.
         let memory: @Sendable () -> Int
-        /// Where its owner stands: what the owner has had before it, in a line that all owners go along at the same pace.
+        /// The place in the fair queue of owners: the amount of its owner's work before it.
         let start: Double
         let admission = Promise<Int>()
     }
 
     private struct State {
         var slots: ShareLimiter
-        /// Bytes.
+        /// In bytes.
         var memory: ShareLimiter
-        /// By priority, then by start, then by arrival.
+        /// In the order of priority, start and arrival.
         var waiters: [Waiter] = []
         var line = FairLine()
         var shares = FairQueue<String?>()
-        /// The most memory that was ever granted at a time.
+        /// The highest memory in use so far, in bytes.
         var peak = 0
-        /// The memory of the one whose turn is next, once it was asked for.
+        /// The memory of the next waiter, once it was computed.
         var nextMemory: (waiter: Promise<Int>, bytes: Int)?
 
-        /// The one whose turn is next: of those with the highest priority the first of the client that has had least, clients that
-        /// hold their share after all others.
+        /// The index of the next waiter: among those with the highest priority, the first one of the client that had the least work.
+        /// Clients that hold their share come after all others.
         var next: Int? {
             guard let priority = waiters.first?.turn.priority else { return nil }
             return waiters.prefix { $0.turn.priority == priority }.indices.min {
@@ -70,9 +69,9 @@ final class DecodingSlots: Sendable {
     private let state: Locked<State>
 
     /// - Parameters:
-    ///   - width: decodes at a time.
-    ///   - widthPerClient: those of one client while others wait; nil: a quarter, at least 1.
-    ///   - memoryLimit: bytes for all of them together; one that alone needs more runs alone. A client's share is a quarter.
+    ///   - width: The maximum number of concurrent decodes.
+    ///   - widthPerClient: The maximum number for one client while others wait; nil: a quarter of `width`, at least 1.
+    ///   - memoryLimit: The memory limit of all decodes in bytes. A decode that needs more runs alone. A client's share is a quarter.
     init(width: Int, widthPerClient: Int? = nil, memoryLimit: Int) {
         state = Locked(
             State(
@@ -84,9 +83,9 @@ final class DecodingSlots: Sendable {
     var waiting: Int { state.withLock { $0.waiters.count } }
     var running: Int { state.withLock { $0.slots.used } }
 
-    /// Runs `work` when it is its turn, on the executor's threads.
+    /// Waits for its turn, then runs `work` on the executor's threads.
     ///
-    /// - Parameter memory: Gives the bytes that it takes, always the same; called when no other decode is before it any more.
+    /// - Parameter memory: Returns the required memory in bytes, always the same value; called when no other decode is ahead.
     func run<Value: Sendable>(
         _ turn: Turn, memory: @escaping @Sendable () -> Int, on executor: BlockingExecutor,
         _ work: @escaping @Sendable () throws(ImageCacheError) -> Value
@@ -96,7 +95,7 @@ final class DecodingSlots: Sendable {
         return try await executor.run(work)
     }
 
-    /// - Returns: The memory that it was granted; nil when the task was cancelled while it waited.
+    /// - Returns: The granted memory in bytes; nil if the task was cancelled while waiting.
     private func enter(_ turn: Turn, _ memory: @escaping @Sendable () -> Int) async -> Int? {
         if Task.isCancelled { return nil }
         let (admission, first) = state.withLock { state in
@@ -112,11 +111,11 @@ final class DecodingSlots: Sendable {
             if let index {
                 state.line.leave(state.waiters.remove(at: index).turn)
             }
-            // It may have been the one that the others waited behind.
+            // The removed waiter may have blocked the others.
             return (index != nil, admitted(&state))
         }
         begin(next)
-        // Its turn may have come at the same moment.
+        // It may have been admitted at the same time.
         return wasWaiting ? nil : admission.settled()
     }
 
@@ -138,7 +137,7 @@ final class DecodingSlots: Sendable {
         return left.start < right.start
     }
 
-    /// Those whose turn it is now. None is overtaken for want of memory, so that a large one gets its turn.
+    /// The waiters that can start now. No waiter overtakes one that needs more memory, so that large images get their turn.
     private func admitted(_ state: inout State) -> [(Waiter, Int)] {
         var admitted: [(Waiter, Int)] = []
         while state.slots.shortage(for: nil) == nil, let index = state.next {
@@ -157,7 +156,8 @@ final class DecodingSlots: Sendable {
     }
 }
 
-/// Start-time fair queueing: each owner's work is lined up behind its own, and time goes on as work is begun, shared by those who wait.
+/// Start-time fair queueing: an owner's work starts after its earlier work. Virtual time advances as work begins, divided by the number of
+/// waiting owners.
 struct FairLine {
     private struct Owner {
         var finish: Double
@@ -169,7 +169,7 @@ struct FairLine {
 
     var count: Int { owners.count }
 
-    /// - Returns: where the work stands.
+    /// - Returns: The start of the work in virtual time.
     mutating func enter(_ turn: DecodingSlots.Turn) -> Double {
         guard let name = turn.owner else { return now }
         let start = max(now, owners[name]?.finish ?? 0)
@@ -183,7 +183,7 @@ struct FairLine {
         left(turn)
     }
 
-    /// Work that will not be done takes no part in its owner's share.
+    /// Cancelled work does not count towards its owner's share.
     mutating func leave(_ turn: DecodingSlots.Turn) {
         if let name = turn.owner { owners[name]?.finish -= Double(turn.cost) }
         left(turn)
@@ -192,7 +192,7 @@ struct FairLine {
     private mutating func left(_ turn: DecodingSlots.Turn) {
         guard let name = turn.owner, let owner = owners[name] else { return }
         owners[name]?.waiting -= 1
-        // One whose share is in the past is as good as new.
+        // An owner whose work is in the past is equal to a new one.
         if owner.waiting <= 1, owner.finish <= now { owners[name] = nil }
         if owners.allSatisfy({ $0.value.waiting == 0 }) {
             owners = [:]

@@ -7,14 +7,14 @@ package import Units
 import WorkerProcesses
 
 extension DownloadCache {
-    /// A decoded image: from memory, from disk, or decoded straight to the requested size.
+    /// A decoded image: from memory, from disk, or decoded to the requested size.
     ///
-    /// Equal requests share one download and one decode. Requests for several sizes of one original share the download and, where
-    /// their pixels come from the same decoded rows, the decode; an image is the same whatever else is requested. Each
-    /// caller may cancel alone, and work that nobody waits for is stopped. Decodes run on threads of their own, limited in number by
-    /// ``Configuration/maxDecodes`` and in memory by ``Configuration/decodingMemory``.
+    /// Equal requests share one download and one decode. Requests for several sizes of one original share the download and, if their pixels
+    /// come from the same decoded rows, the decode. The result does not depend on other requests. Cancelling one request does not affect
+    /// others; work without requests is stopped. Decodes run on their own threads, limited by ``Configuration/maxDecodes`` and
+    /// ``Configuration/decodingMemory``.
     ///
-    /// - Throws: The errors of ``file(for:)-(FileRequest)``, and ``ImageCacheError/Code/undecodable(_:)``.
+    /// - Throws: The errors of ``file(for:)-(FileRequest)``, or ``ImageCacheError/Code/undecodable(_:)``.
     public func image(for request: ImageRequest) async throws(ImageCacheError) -> CachedImage {
         do throws(ImageCacheError) {
             let rendered = try await pipeline.image(for: request, .pixels)
@@ -27,14 +27,14 @@ extension DownloadCache {
         }
     }
 
-    /// A decoded image of a URL, in a size; `nil`: the size of the original.
+    /// The decoded image at a URL in a size; `nil` for the original size.
     public func image(
         for url: String, resizedTo sizing: ImageSizing? = nil
     ) async throws(ImageCacheError) -> CachedImage {
         try await image(for: ImageRequest(url, sizing))
     }
 
-    /// A decoded image of a URL, in a size; `nil`: the size of the original.
+    /// The decoded image at a URL in a size; `nil` for the original size.
     public func image(
         for url: URL, resizedTo sizing: ImageSizing? = nil
     ) async throws(ImageCacheError) -> CachedImage {
@@ -43,21 +43,21 @@ extension DownloadCache {
 
     /// The bytes of an image file in a size and format.
     ///
-    /// Kept in memory and on disk beside its original, and rendered anew when the original has changed.
+    /// The thumbnail is kept in memory, and on disk next to its original. It is rendered again when the original has changed.
     ///
     /// - Parameters:
-    ///   - request: The original, and the size and effects to apply.
-    ///   - encoder: Default: JPEG of quality 80, with transparency flattened onto white.
-    /// - Throws: The errors of ``file(for:)-(FileRequest)``, and ``ImageCacheError/Code/undecodable(_:)``.
+    ///   - request: The original, the size and the effects.
+    ///   - encoder: The format. Default: JPEG with quality 80, with transparency flattened onto white.
+    /// - Throws: The errors of ``file(for:)-(FileRequest)``, or ``ImageCacheError/Code/undecodable(_:)``.
     public func thumbnail(
         for request: ImageRequest, as encoder: ImageEncoder = .jpeg()
     ) async throws(ImageCacheError) -> Thumbnail {
         try await thumbnail(for: request, as: ThumbnailEncoding.encoder(encoder))
     }
 
-    /// The bytes of an image file in a size, and in a format that may depend on the original's.
+    /// The bytes of an image file in a size, and in a format that may depend on the original's format.
     ///
-    /// - Throws: The errors of ``file(for:)-(FileRequest)``, and ``ImageCacheError/Code/undecodable(_:)``.
+    /// - Throws: The errors of ``file(for:)-(FileRequest)``, or ``ImageCacheError/Code/undecodable(_:)``.
     public func thumbnail(
         for request: ImageRequest, as encoding: ThumbnailEncoding
     ) async throws(ImageCacheError) -> Thumbnail {
@@ -72,23 +72,23 @@ extension DownloadCache {
         }
     }
 
-    /// The bytes of an image file of a URL, in a size and format.
+    /// The bytes of the image file at a URL in a size and format.
     public func thumbnail(
         for url: String, resizedTo sizing: ImageSizing, as encoder: ImageEncoder = .jpeg()
     ) async throws(ImageCacheError) -> Thumbnail {
         try await thumbnail(for: ImageRequest(url, sizing), as: encoder)
     }
 
-    /// The bytes of an image file of a URL, in a size and format.
+    /// The bytes of the image file at a URL in a size and format.
     public func thumbnail(
         for url: URL, resizedTo sizing: ImageSizing, as encoder: ImageEncoder = .jpeg()
     ) async throws(ImageCacheError) -> Thumbnail {
         try await thumbnail(for: ImageRequest(url, sizing), as: encoder)
     }
 
-    /// The thumbnail if it is in memory and may be used without asking the origin; else `nil`.
+    /// The thumbnail if it is in memory and may be used without contacting the origin; otherwise `nil`.
     ///
-    /// A look-up under a lock, microseconds: fit for an event loop.
+    /// Takes microseconds and only short locks, so it can be called on an event loop.
     public func hotThumbnail(for request: ImageRequest, as encoding: ThumbnailEncoding) -> Thumbnail? {
         guard request.file.isPlainGet else { return nil }
         return pipeline.inMemory(ImageKey(request, encoding.output, by: fetcher.rules), request).flatMap {
@@ -96,7 +96,7 @@ extension DownloadCache {
         }
     }
 
-    /// The thumbnail if it is on disk and may be used without asking the origin; else `nil`, also if the store cannot be read.
+    /// The thumbnail if it is on disk and may be used without contacting the origin; otherwise `nil`, also if the store cannot be read.
     package func storedThumbnail(for request: ImageRequest, as encoding: ThumbnailEncoding) async -> Thumbnail? {
         let key = ImageKey(request, encoding.output, by: fetcher.rules)
         guard let image = try? await pipeline.freshStoredImage(request, key.recipe) else { return nil }
@@ -104,15 +104,15 @@ extension DownloadCache {
         return Thumbnail(image, .thumbnail)
     }
 
-    /// Counts another use of a thumbnail that ``hotThumbnail(for:as:)`` returned, without looking it up. False if its
-    /// original was changed or invalidated since. Its freshness is not looked at.
+    /// Counts another use of a thumbnail from ``hotThumbnail(for:as:)`` without looking it up. Returns false if the original has changed or
+    /// was invalidated since. Does not check the freshness.
     package func useAgain(_ thumbnail: Thumbnail) -> Bool {
         guard fetcher.store.isCurrent(thumbnail.derived.generation) else { return false }
         pipeline.reuses.wrappingAdd(1, ordering: .relaxed)
         return true
     }
 
-    /// The work on images since the cache was opened.
+    /// The statistics of images since the cache was opened.
     public var imageStatistics: ImageStatistics {
         var statistics = pipeline.statistics
         statistics.memory = pipeline.memory.statistics
@@ -127,11 +127,11 @@ extension DownloadCache {
         return statistics
     }
 
-    /// Starts the helper of ``Configuration/decoderIsolation`` now instead of with the first image; the log says why if that fails.
+    /// Starts the helper of ``Configuration/decoderIsolation`` before the first image. A failure is logged.
     package func startDecoderIsolation() { _ = pipeline.renderer.isolation?.start() }
 
-    /// False while ``Configuration/decoderIsolation`` is required and no worker can be started. Asked after a pause, it has another try begin;
-    /// it does not wait.
+    /// False while ``Configuration/decoderIsolation`` is required and no worker can be started. In that case, starts another attempt after
+    /// a pause, without waiting for its result.
     package var canDecodeImages: Bool {
         let renderer = pipeline.renderer
         guard let isolation = renderer.isolation, !isolation.isOptional, isolation.isUnavailable else { return true }
@@ -139,8 +139,8 @@ extension DownloadCache {
         return false
     }
 
-    /// Purges the memory caches of images and values: on a warning down to the preferred usage, at a critical level all of them.
-    /// Called by the cache itself with ``Configuration/watchesMemoryPressure``.
+    /// Purges the memory caches of images and values: to the preferred usage for a warning, completely at a critical level. The cache calls
+    /// it itself with ``Configuration/watchesMemoryPressure``.
     public func respond(to pressure: MemoryPressure) {
         pipeline.memory.respond(to: pressure)
         valuesIfUsed?.respond(to: pressure)
@@ -150,12 +150,12 @@ extension DownloadCache {
 /// The format of a thumbnail.
 public enum ThumbnailEncoding: Sendable, Hashable {
     case encoder(ImageEncoder)
-    /// JPEG for a JPEG, PNG for a PNG, GIF for an animation that stays one (``ImageRequest/keepsAnimation``); for others PNG if there is
-    /// transparency, else JPEG: for clients that read nothing else.
+    /// JPEG for a JPEG, PNG for a PNG, GIF for an animation that keeps its frames (``ImageRequest/keepsAnimation``). For other originals
+    /// PNG if there is transparency, otherwise JPEG. For clients that support no other formats.
     case likeOriginal(ImageEncoder.JPEGOptions)
-    /// AVIF for a thumbnail whose area is one of `ImageEncoder.AVIFOptions.worthwhileAreas`, else WebP.
+    /// AVIF for a thumbnail whose area is in `ImageEncoder.AVIFOptions.worthwhileAreas`, otherwise WebP.
     case avifIfLarge(ImageEncoder.AVIFOptions, else: ImageEncoder.WebPOptions)
-    /// An `ImageDescription` as JSON, of the original.
+    /// An `ImageDescription` of the original as JSON.
     case description
 
     var output: ImageRecipe.Output {
@@ -168,26 +168,26 @@ public enum ThumbnailEncoding: Sendable, Hashable {
     }
 }
 
-/// The work on images since the cache was opened.
+/// The statistics of images since the cache was opened.
 public struct ImageStatistics: Sendable {
-    /// Files that were decoded.
+    /// The number of decoded files.
     public var decodes = 0
-    /// Images that were resized.
+    /// The number of resized images.
     public var resizes = 0
-    /// Images that were encoded for a caller.
+    /// The number of images that were encoded for callers.
     public var encodes = 0
-    /// Images rendered from originals with damaged data.
+    /// The number of images rendered from originals with damaged data.
     public var damaged = 0
-    /// Worker processes that ended in the middle of an image (``DecoderIsolation``).
+    /// The number of worker processes that crashed while rendering (``DecoderIsolation``).
     public internal(set) var crashes = 0
-    /// Worker processes that took the place of another: after a crash, at a limit, after the last client had left, for the memory that it
-    /// kept, or after long work.
+    /// The number of worker processes that replaced others: after a crash, at a limit, after the last client had left, because of retained
+    /// memory, or after long work.
     public internal(set) var workerReplacements = 0
     /// False while no worker process can be started; `nil` without ``DecoderIsolation``.
     package internal(set) var hasWorkers: Bool?
-    /// The most bytes that concurrent decodes were estimated to take.
+    /// The highest estimated memory of concurrent decodes, in bytes.
     public internal(set) var peakDecodingMemory = 0
-    /// The memory cache: usage, hits, misses, purges.
+    /// The statistics of the memory cache.
     public internal(set) var memory: MemoryCacheStatistics?
     /// The CPU times of the steps.
     package internal(set) var times = ImageTimes()
@@ -195,10 +195,10 @@ public struct ImageStatistics: Sendable {
 
 /// The CPU times of the steps from a file to an image.
 package struct ImageTimes: Sendable {
-    /// One of each file that was decoded, for however many images.
+    /// One value for each decoded file, even if it is for several images.
     package internal(set) var decode = DurationHistogram()
-    /// One of each image: resizing, colours, rotation, effects.
+    /// One value for each image: resizing, colours, rotation and effects.
     package internal(set) var process = DurationHistogram()
-    /// One of each image that was encoded for a caller.
+    /// One value for each image that was encoded for a caller.
     package internal(set) var encode = DurationHistogram()
 }

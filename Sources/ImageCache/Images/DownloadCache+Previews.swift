@@ -1,23 +1,23 @@
 import ConcurrencyPrimitives
 public import ImageCodec
 
-/// An image of the part of a file that has arrived.
+/// An image of the received part of a file.
 public struct ImagePreview: Sendable {
     public let image: DecodedImage
-    /// True for the complete image, the last one of a stream.
+    /// True for the last element of a stream, the complete image.
     public let isFinal: Bool
 }
 
 extension DownloadCache {
-    /// A stream of progressively sharper previews while a progressive JPEG arrives, ending with the final image; for any other file
-    /// only that.
+    /// A stream of increasingly sharp previews while a progressive JPEG arrives, followed by the final image. For other files the stream
+    /// has only the final image.
     ///
-    /// A slow reader gets only the newest. Ending the iteration early stops the download, unless somebody else waits for it.
-    /// Previews are decoded from what is on disk, 256 KiB at a time: a smaller file comes at once.
+    /// A slow reader gets only the latest preview. Ending the iteration early stops the download, unless another caller waits for it.
+    /// Previews are decoded from disk in steps of 256 KiB, so a smaller file has none.
     ///
     /// - Parameters:
-    ///   - request: The original, and the size and effects to apply.
-    ///   - interval: The shortest time between two previews. Each costs about as much as a decode.
+    ///   - request: The original, the size and the effects.
+    ///   - interval: The minimum time between two previews. Each one costs about as much as a decode.
     public func previews(
         for request: ImageRequest, every interval: Duration = .milliseconds(200)
     ) -> AsyncThrowingStream<ImagePreview, any Error> {
@@ -39,7 +39,7 @@ extension DownloadCache {
                     do throws(ImageCacheError) {
                         _ = try await download.file
                     } catch {
-                        // The image is made all the same where the store cannot take its original.
+                        // The image can be rendered even if the original cannot be stored.
                         if !error.isOfStore { throw error }
                     }
                     continuation.yield(ImagePreview(image: try await image(for: request).image, isFinal: true))
@@ -53,14 +53,14 @@ extension DownloadCache {
     }
 }
 
-/// Decodes previews from a growing file, one at a time, each in a turn among the cache's decodes.
+/// Decodes previews of a growing file, one at a time, in turns with other decodes.
 private final class GrowingPreview: Sendable {
     private struct State {
         var preview: (any PreviewReading)?
         var version: Int?
         var available: Int64 = 0
         var last: ContinuousClock.Instant?
-        /// True once the file is known to have none.
+        /// True if there will be no further previews.
         var isOver = false
     }
 
@@ -75,13 +75,13 @@ private final class GrowingPreview: Sendable {
         self.renderer = renderer
     }
 
-    /// A sharper image, if it is time for one. An undecodable file has none; the error comes with the final image.
+    /// A sharper image, if one is due. A file that cannot be decoded has none; the error is reported with the final image.
     func next(_ snapshot: BodyGrowth.Snapshot) async -> DecodedImage? {
         guard isDue(snapshot) else { return nil }
         let pixels = Int(snapshot.available)
         let turn = DecodingSlots.Turn(
             priority: request.file.priority, owner: nil, cost: pixels, client: request.file.client)
-        // An estimate: a JPEG's coefficients take some ten times its bytes.
+        // An estimate: the coefficients of a JPEG take about ten times its size.
         let memory = min(pixels * 10, request.decoder.limits.memory)
         let image = try? await renderer.slots.run(turn, memory: { memory }, on: renderer.executor) { [self] in
             decode(snapshot)

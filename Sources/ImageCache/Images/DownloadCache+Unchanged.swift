@@ -2,13 +2,13 @@ import ConcurrencyPrimitives
 package import ImageCodec
 
 extension DownloadCache {
-    /// The original of a request as it is, if it has a format, whether or not that can be decoded.
+    /// The unmodified original of a request if it has the given format, even if that format cannot be decoded.
     ///
     /// - Parameters:
-    ///   - format: The format by its first bytes.
-    ///   - mostBytes: The greatest size of a file.
-    /// - Returns: The file, with a width and height of 0; nil for another format.
-    /// - Throws: The errors of ``file(for:)-(FileRequest)``, and `limitExceeded` for a larger file.
+    ///   - format: The format, which is detected from the first bytes.
+    ///   - mostBytes: The maximum size of the file.
+    /// - Returns: The file with width and height 0; nil for another format.
+    /// - Throws: The errors of ``file(for:)-(FileRequest)``, or `limitExceeded` for a larger file.
     package func unchanged(
         _ request: ImageRequest, if format: ImageFormat, mostBytes: Int
     ) async throws(ImageCacheError) -> Thumbnail? {

@@ -7,12 +7,12 @@ import MemoryCache
 /// The key of a derived image in memory: its original and its recipe.
 struct ImageKey: MemoryCacheKey {
     let original: ResourceKey
-    /// The fields that select among the original's variants (RFC 9111 section 4.1).
+    /// The fields, which select a variant of the original (RFC 9111 section 4.1).
     private let fields: [HTTPField]
     private let freshnessOverride: FreshnessOverride?
     private let integrity: BodyIntegrity
     private let sha256: String?
-    /// An image that exceeds one request's limits is not served because another request allowed it.
+    /// Part of the key, so that an image that exceeds the limits of a request is not used for it.
     let limits: DecodingLimits
     var recipe: ImageRecipe
 

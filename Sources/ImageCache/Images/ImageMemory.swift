@@ -1,7 +1,7 @@
 import ImageCodec
 import MemoryCache
 
-/// Images in memory, frames of animations, and the decoded rows that some images are made from.
+/// The memory cache of images, frames of animations, and decoded rows.
 typealias ImageMemory = MemoryCache<ImageMemoryKey, ImageMemoryValue>
 
 enum ImageMemoryKey: MemoryCacheKey {
@@ -25,7 +25,7 @@ enum ImageMemoryValue: Sendable {
 }
 
 extension WeakValues<ImageMemoryValue> {
-    /// Finds what callers still hold.
+    /// Finds values that callers still hold.
     static var imagesAndRows: WeakValues {
         WeakValues { value in
             switch value {

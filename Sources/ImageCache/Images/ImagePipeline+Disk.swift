@@ -19,7 +19,7 @@ extension ImagePipeline {
         case outdated(CachedFile)
     }
 
-    /// The stored image; `nil` if there is none.
+    /// The stored image, or the current original if the image was derived from another one; `nil` if there is no stored image.
     func storedImage(
         _ request: ImageRequest, _ recipe: ImageRecipe, _ work: ImageWork
     ) async throws(ImageCacheError) -> Stored? {
@@ -30,14 +30,14 @@ extension ImagePipeline {
             return nil
         }
         var original = request.file
-        // The derived image's record has the validator: the origin confirms the original without sending it.
+        // The record of the derived image has the validator, so that the origin can confirm the original without sending it.
         if !found.hasOriginal { original.goneOriginal = found.stored.record.original }
         let file = try await self.original(original) { work.follow($0) }
         guard found.stored.isDerived(from: file) else { return .outdated(file) }
         return try await open(found.stored, recipe, request, file).map { .current($0) }
     }
 
-    /// The stored image, if it may be served without asking the origin; `nil` otherwise.
+    /// The stored image if it may be used without contacting the origin; otherwise `nil`.
     func freshStoredImage(
         _ request: ImageRequest, _ recipe: ImageRecipe
     ) async throws(ImageCacheError) -> DerivedImage? {
@@ -56,7 +56,7 @@ extension ImagePipeline {
 
     private func find(_ recipe: ImageRecipe, _ resolved: ResolvedRequest) throws(ImageCacheError) -> Found? {
         do throws(StoreError) {
-            // The decoder is known only when the original is read.
+            // The decoder is not known before the original is read.
             for decoder in [nil] + decoders.map({ $0.identity as String? }) {
                 let text = recipe.text(decoder: decoder)
                 guard
@@ -72,7 +72,7 @@ extension ImagePipeline {
         }
     }
 
-    /// - Parameter file: The current original, or what stands in for it.
+    /// - Parameter file: The current original, or the derived image that replaces it.
     private func open(
         _ found: StoredDerivedImage, _ recipe: ImageRecipe, _ request: ImageRequest, _ file: CachedFile
     ) async throws(ImageCacheError) -> DerivedImage? {
@@ -95,7 +95,7 @@ extension ImagePipeline {
             guard let format = recipe.output.format(of: bytes) else { return nil }
             content = .encoded(bytes, format, width: found.record.width, height: found.record.height)
         case .pixels:
-            // A file that cannot be read any more is rendered anew.
+            // A file that can no longer be decoded is rendered again.
             guard var image = try await pixels(of: stored, found.record, request) else { return nil }
             image.damage = found.record.damage
             content = .pixels(image)
@@ -107,7 +107,7 @@ extension ImagePipeline {
             response: DerivedImage.Response(file, rules: fetcher.rules, at: time), damage: found.record.damage)
     }
 
-    /// Decodes a stored image, in a turn of the request's client; `nil` if that fails.
+    /// Decodes a stored image in a turn of the request's client; `nil` if it fails.
     private func pixels(
         of stored: StoredBody, _ record: DerivedImageRecord, _ request: ImageRequest
     ) async throws(ImageCacheError) -> DecodedImage? {
@@ -126,7 +126,7 @@ extension ImagePipeline {
         }
     }
 
-    /// Stores an image beside its original. False when that failed: the image is then rendered anew when it is requested again.
+    /// Stores an image next to its original. Returns false on failure; the image is then rendered again for the next request.
     func store(
         _ image: DerivedImage, _ planned: PlannedJob, within budget: ImageBudget
     ) -> Bool {
@@ -149,12 +149,12 @@ extension ImagePipeline {
         return store(bytes, record, recipe.text(decoder: planned.header.decoderIdentity), file, image.generation)
     }
 
-    /// Stores the bytes of an image beside its original, under its recipe. False when that failed.
+    /// Stores the bytes of an image next to its original, under its recipe. Returns false on failure.
     func store(
         _ bytes: [UInt8], _ record: DerivedImageRecord, _ recipe: String, _ file: CachedFile, _ generation: Generation
     ) -> Bool {
         let original = file.body.entry
-        // Under which of its URLs would it be looked for?
+        // Look-ups would not know under which of the equivalent URLs it is stored.
         guard let request = original.key.request else { return false }
         let key = EntryKey(.derivedImages(request))
         do throws(StoreError) {
@@ -173,14 +173,14 @@ extension ImagePipeline {
 }
 
 extension StoredDerivedImage {
-    /// True if the image was made from a file, or from the original that the file stands in for.
+    /// True if the image was made from the file, or from the original of the derived image in the file.
     fileprivate func isDerived(from file: CachedFile) -> Bool {
         file.body.entry.id == record.original || StoredDerivedImage(file.body.entry)?.record.original == record.original
     }
 }
 
 extension CachePolicy {
-    /// True if the store is looked at before the origin is asked.
+    /// True if the policy allows the use of stored responses.
     var mayUseStored: Bool {
         switch self {
         case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: false

@@ -6,13 +6,13 @@ import HTTPCaching
 import ImageCodec
 import Transfer
 
-/// Derived images in the store that several machines share: rendered by one of them.
+/// Derived images in the store shared with other machines.
 extension ImagePipeline {
-    /// Fulfils those jobs whose images another machine has rendered from this very original.
+    /// Fulfils the jobs whose images another machine has rendered from the same original.
     ///
-    /// - Returns: The jobs to render.
+    /// - Returns: The jobs that remain to be rendered.
     func fromRemote(_ jobs: [RenderJob], _ file: CachedFile, _ header: MeasuredHeader) async -> [RenderJob] {
-        // Of what has just come from the origin nobody has rendered anything, as far as can be known.
+        // Other machines have hardly rendered an original that was just fetched from the origin.
         guard fetcher.remote != nil, file.source != .network, file.source != .networkResumed else { return jobs }
         let mayBeShared = jobs.map { job in
             !job.cancellation.isCancelled && mayUseRemote(job, file) && isWithinLimits(job, file, header)
@@ -35,7 +35,7 @@ extension ImagePipeline {
         }
     }
 
-    /// Uploads an image that was rendered here, behind the response.
+    /// Uploads an image that was rendered here, in the background.
     func share(_ image: DerivedImage, _ planned: PlannedJob) {
         guard let remote = fetcher.remote, case .encoded(let bytes, let format, let width, let height) = image.content,
             mayUseRemote(planned.job, planned.file), let original = Self.sha256(of: planned.file)
@@ -54,7 +54,7 @@ extension ImagePipeline {
             key: file.body.entry.key, original: original, recipe: job.recipe.text(decoder: header.decoderIdentity))
     }
 
-    /// The image of a job from the remote store, which from then on is on the disk, too.
+    /// The image of a job from the remote store, which is then also stored on disk.
     private func remoteImage(
         _ job: RenderJob, _ file: CachedFile, _ header: ImageHeader, _ original: [UInt8]
     ) async -> DerivedImage? {
@@ -87,7 +87,7 @@ extension ImagePipeline {
 
     // MARK: Rules
 
-    /// True if a job's image is one that machines share: a file, of an original that they share.
+    /// True if the image of a job is shared with other machines: an encoded image of a shared original.
     private func mayUseRemote(_ job: RenderJob, _ file: CachedFile) -> Bool {
         guard job.recipe.output != .pixels, !file.body.entry.key.isOfNoVarySearch, job.request.file.policy.mayUseStored,
             let resolved = try? ResolvedRequest(job.request.file, by: fetcher.rules)
@@ -95,13 +95,13 @@ extension ImagePipeline {
         return fetcher.mayShareImages(of: file, resolved)
     }
 
-    /// True if the job may be done here: an image beyond its limits is not served because another machine has higher ones.
+    /// True if the limits of the job allow rendering it here, as another machine may have higher limits.
     private func isWithinLimits(_ job: RenderJob, _ file: CachedFile, _ header: MeasuredHeader) -> Bool {
         (try? PlannedJob(job, file, header)) != nil
     }
 
-    /// SHA-256 of a file's bytes as they are on the disk now: whatever has happened to them there, no other machine takes an image
-    /// that was derived from them for one of the original.
+    /// The SHA-256 of the file's current bytes. If they were changed on disk, other machines do not use images derived from them for the
+    /// original.
     private static func sha256(of file: CachedFile) -> [UInt8]? {
         try? BodyDigest.digest(.sha256, ofFile: file.body.descriptor, size: file.size)
     }

@@ -7,10 +7,10 @@ import MemoryCache
 import Synchronization
 import Transfer
 
-/// The path of an image: memory, the derived image on disk, the original on disk, the network.
+/// Finds or makes an image: in memory, as a derived image on disk, or from its original on disk or from the network.
 ///
-/// Equal requests share everything. Requests for several sizes of one original share its download, and a decode where their pixels
-/// come of the same decoded rows (``ImageRenderer``).
+/// Equal requests share all work. Requests for several sizes of one original share its download, and the decode if their pixels come from
+/// the same decoded rows (``ImageRenderer``).
 final class ImagePipeline: Sendable {
     let memory: ImageMemory
     let fetcher: Fetcher
@@ -21,10 +21,11 @@ final class ImagePipeline: Sendable {
     private let works = SharedTaskPool<WorkKey, ImageWork, RenderedImage>()
     private let groups = OriginalGroup.Pool()
     private let counts = Locked(ImageStatistics())
-    /// Uses of images in memory without a look-up.
+    /// The number of uses of images in memory without a look-up.
     let reuses = Atomic<Int>(0)
 
-    /// The properties that requests for one image have in common. Work that began before an invalidation is for requests before it.
+    /// The properties that requests must share to share work. They include the epoch, so that a request does not join work that started
+    /// before an invalidation.
     struct WorkKey: Hashable, Sendable {
         let image: ImageKey
         let file: FileKey
@@ -59,13 +60,13 @@ final class ImagePipeline: Sendable {
         }
     }
 
-    /// An image, or the work for it.
+    /// An image in memory, or the work for it.
     enum Begun {
         case inMemory(RenderedImage)
         case running(SharedTaskPool<WorkKey, ImageWork, RenderedImage>.Subscription)
     }
 
-    /// Starts, or joins, the work for an image that is not in memory.
+    /// Returns the image in memory, or starts or joins the work for it.
     func begin(_ request: ImageRequest, _ output: ImageRecipe.Output) throws(ImageCacheError) -> Begun {
         guard request.file.isPlainGet else {
             throw ImageCacheError(.invalidRequest, message: "a request for an image must be a GET without content")
@@ -88,7 +89,7 @@ final class ImagePipeline: Sendable {
         return .running(work)
     }
 
-    /// The image in memory, if it may be used for a GET.
+    /// The image in memory if it may be used for the request.
     func inMemory(_ key: ImageKey, _ request: ImageRequest) -> DerivedImage? {
         guard case .image(let image) = memory.value(for: .image(key)), isUsable(image, for: request.file) else {
             return nil
@@ -96,7 +97,7 @@ final class ImagePipeline: Sendable {
         return fetcher.store.isCurrent(image.generation) ? image : nil
     }
 
-    /// True if an image in memory may be used without looking up the original.
+    /// True if an image in memory may be used without looking up its original.
     private func isUsable(_ image: DerivedImage, for request: FileRequest) -> Bool {
         request.mayUseMemory(freshUntil: image.freshUntil, checked: image.response.checked, now: fetcher.now())
     }
@@ -120,7 +121,7 @@ final class ImagePipeline: Sendable {
         }
     }
 
-    /// Joins those who wait for the same original, or loads it.
+    /// Joins the requests that wait for the same original, or loads it.
     private func share(_ job: RenderJob) -> OriginalGroup.Pool.Subscription {
         let key = OriginalGroup.Key(job.request, fetcher.store.generation(of: job.key.original.url).epoch)
         while true {
@@ -128,17 +129,17 @@ final class ImagePipeline: Sendable {
                 await load(job, for: group)
             }
             if group.context.add(job) {
-                // Of an original that is being downloaded already.
+                // The original is already being downloaded.
                 if let fetch = group.context.fetch { job.work.follow(fetch) }
                 if !group.isFirst { fetcher.raise(job.request.file) }
                 return group
             }
-            // Its original has just arrived.
+            // Its original has just arrived, so the group is closed.
             groups.withdraw(group.task)
         }
     }
 
-    /// Gets the original, and starts the rendering of the group's images.
+    /// Loads the original, and starts the rendering of the group's images.
     private func load(_ first: RenderJob, for group: OriginalGroup.Pool.SharedTask) async {
         do throws(ImageCacheError) {
             let file = try await original(first.request.file) { group.context.follow($0) }
@@ -149,9 +150,9 @@ final class ImagePipeline: Sendable {
         }
     }
 
-    /// The original of an image: from the store, or in memory where the store cannot take it.
+    /// The original of an image: from the store, or from memory if it cannot be stored.
     ///
-    /// - Parameter follow: Called with the fetch that brings it.
+    /// - Parameter follow: Called with the fetch of the original.
     func original(
         _ request: FileRequest, following follow: (Fetch) -> Void = { _ in }
     ) async throws(ImageCacheError) -> CachedFile {
@@ -164,7 +165,7 @@ final class ImagePipeline: Sendable {
         }
     }
 
-    /// Takes the group's jobs out; nobody joins any more.
+    /// Closes the group and returns its jobs.
     private func close(_ group: OriginalGroup.Pool.SharedTask) -> [RenderJob] {
         groups.withdraw(group)
         return group.context.close()
@@ -182,7 +183,7 @@ final class ImagePipeline: Sendable {
         guard request.storing != .originalOnly, !job.recipe.isOriginal else { return }
         let isStored = store(image, planned, within: budget)
         share(image, planned)
-        // A failure costs room, nothing else.
+        // A failure only costs space.
         if isStored, request.storing == .processedOnly { _ = try? fetcher.store.remove(planned.file.body.entry) }
     }
 }

@@ -1,25 +1,25 @@
 public import ImageCodec
 
-/// An effect of an application's own on the pixels of an image.
+/// An effect of an application on the pixels of an image.
 ///
 ///     request.processors = [.circle, ImageProcessor(Watermark(logo))]
 ///
-/// It works on the resized image, within the limits of the image's budget. Calls come from several threads at a time.
+/// The effect is applied to the resized image, within the limits of the image's budget. It is called on several threads concurrently.
 public protocol ImageProcessing: Sendable {
-    /// The name and version of the effect, with its parameters: part of the key under which its results are kept.
+    /// The name, version and parameters of the effect, which are part of the key of its results.
     var identity: String { get }
 
     /// Applies the effect.
     ///
     /// - Parameters:
-    ///   - image: The image's pixels, resized.
-    ///   - budget: The limits and the remaining time; ``ImageBudget/check()`` stops long work.
+    ///   - image: The resized image.
+    ///   - budget: The limits and the remaining time; long work should call ``ImageBudget/check()``.
     func process(_ image: DecodedImage, within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage
 
-    /// True if images of one size get results of one size. Default: true. False: of an animation the first frame alone is rendered.
+    /// True if images of equal size have results of equal size. Default true. If false, only the first frame of an animation is rendered.
     var hasOneSize: Bool { get }
 
-    /// Bytes of memory that the effect takes beside the image that it gets. Default: 8 for each pixel.
+    /// The memory that the effect needs in addition to its input, in bytes. Default: 8 for each pixel.
     func memory(width: Int, height: Int) -> Int
 }
 

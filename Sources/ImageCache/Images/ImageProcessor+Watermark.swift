@@ -2,16 +2,16 @@ import CXXHash
 import Digests
 public import ImageCodec
 
-/// An image that is laid over others.
+/// An image that is drawn over other images.
 public struct ImageWatermark: Sendable, Hashable {
     /// The pixels of the mark.
     public let image: DecodedImage
-    /// The part of the image where it stands: as for ``ImageSizing``, but that `entropy` and `attention` are the centre. Default: the lower
+    /// The position of the watermark, as in ``ImageSizing``, except that `entropy` and `attention` mean the centre. Default: the lower
     /// right corner.
     public var position = ImageSizing.Position.bottomRight
-    /// The mark's width, 0 to 1, in widths of the image; it is never higher than the image. Default 0.25.
+    /// The width of the watermark as a fraction of the image's width, 0 to 1. The watermark is never higher than the image. Default 0.25.
     public var scale = 0.25
-    /// 0 to 1, a factor of the mark's own. Default 1.
+    /// The opacity, 0 to 1, in addition to that of the watermark itself. Default 1.
     public var opacity = 1.0
     /// A hash of the pixels.
     private let digest: String
@@ -23,14 +23,14 @@ public struct ImageWatermark: Sendable, Hashable {
         digest = "\(image.width)x\(image.height)-\(text)"
     }
 
-    /// All that changes the result.
+    /// All properties that affect the result.
     var identity: String { "watermark(\(digest),\(position),\(scale),\(opacity))" }
 
     public static func == (left: Self, right: Self) -> Bool { left.identity == right.identity }
     public func hash(into hasher: inout Hasher) { hasher.combine(identity) }
 }
 
-/// Lays a mark over an image.
+/// Draws a watermark over an image.
 private struct WatermarkProcessing: ImageProcessing {
     let mark: ImageWatermark
 
@@ -51,14 +51,14 @@ private struct WatermarkProcessing: ImageProcessing {
 }
 
 extension ImageProcessor {
-    /// Lays a mark over the image.
+    /// Draws a watermark over the image.
     public static func watermark(_ mark: ImageWatermark) -> ImageProcessor {
         ImageProcessor(.watermark(mark), WatermarkProcessing(mark: mark))
     }
 
-    /// Removes a border of one colour, that of the upper left pixel.
+    /// Removes a border of one colour, which is that of the upper left pixel.
     ///
-    /// - Parameter tolerance: The greatest difference of a channel, 0 to 255, of a pixel that belongs to the border.
+    /// - Parameter tolerance: The maximum difference of each channel of a border pixel, 0 to 255.
     public static func trim(tolerance: Int) -> ImageProcessor {
         ImageProcessor(.trim(tolerance), TrimProcessing(tolerance: tolerance))
     }

@@ -1,17 +1,17 @@
 public import ImageCodec
 
-/// An effect on an image's pixels. Two with one identity are equal, and share cached results.
+/// An effect on the pixels of an image. Effects with the same identity are equal and share cached results.
 public struct ImageProcessor: Sendable, Hashable {
-    /// The name of the step, with its parameters: part of the key of its cached result.
+    /// The name and parameters of the effect, which are part of the key of its results.
     public let identity: String
-    /// False if the size of the result follows from the pixels.
+    /// False if the size of the result depends on the pixels.
     let hasOneSize: Bool
-    /// The effect as one that another process can apply; nil: it is an application's own.
+    /// The effect in a form that worker processes can apply; nil for effects of an application.
     private(set) var portable: PortableProcessor?
     private let change: @Sendable (DecodedImage, ImageBudget) throws(ImageCodecError) -> DecodedImage
     private let footprint: @Sendable (inout RenderingFootprint) -> Void
 
-    /// An effect of an application's own.
+    /// An effect of an application.
     public init(_ processing: some ImageProcessing) {
         self.init(processing.identity, hasOneSize: processing.hasOneSize) { image, budget throws(ImageCodecError) in
             let changed = try budget.accounting { () throws(ImageCodecError) in
@@ -25,18 +25,18 @@ public struct ImageProcessor: Sendable, Hashable {
         }
     }
 
-    /// An effect of an application's own, as a closure.
+    /// An effect of an application as a closure.
     ///
     /// - Parameters:
-    ///   - identity: The name and version of the effect, with its parameters.
-    ///   - change: Runs on a decoding thread; it may block.
+    ///   - identity: The name, version and parameters of the effect.
+    ///   - change: Called on a decoding thread, which it may block.
     public init(
         identity: String, _ change: @escaping @Sendable (DecodedImage) throws(ImageCodecError) -> DecodedImage
     ) {
         self.init(ClosureProcessing(identity: identity, change: change))
     }
 
-    /// An effect of the package's own.
+    /// An effect of this package.
     init(_ portable: PortableProcessor, _ processing: some ImageProcessing) {
         self.init(processing)
         self.portable = portable
@@ -68,7 +68,7 @@ public struct ImageProcessor: Sendable, Hashable {
 }
 
 extension [ImageProcessor] {
-    /// Applies one after the other.
+    /// Applies the effects in order.
     func process(_ image: DecodedImage, within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage {
         var image = image
         for processor in self { image = try processor.process(image, within: budget) }
@@ -86,7 +86,7 @@ private struct ClosureProcessing: ImageProcessing {
 }
 
 extension ImageProcessor {
-    /// Brings the image to another size.
+    /// Resizes the image.
     public static func resize(_ sizing: ImageSizing) -> ImageProcessor {
         ImageProcessor("resize(\(sizing.recipe))", .resize(sizing)) { image, budget throws(ImageCodecError) in
             try image.resized(to: sizing, within: budget)
@@ -99,7 +99,7 @@ extension ImageProcessor {
         }
     }
 
-    /// Keeps a part, in pixels from the upper left; what lies outside the image is an error.
+    /// Crops the image, in pixels from the upper left corner. A part that exceeds the image is an error.
     public static func crop(x: Int, y: Int, width: Int, height: Int) -> ImageProcessor {
         ImageProcessor("crop(\(x),\(y),\(width)x\(height))", .crop(x: x, y: y, width: width, height: height)) {
             image, budget throws(ImageCodecError) in
@@ -113,7 +113,7 @@ extension ImageProcessor {
 
     /// Makes the corners transparent.
     ///
-    /// - Parameter radius: in pixels of the image as it is then.
+    /// - Parameter radius: The radius in pixels of the image at this step.
     public static func roundedCorners(radius: Double) -> ImageProcessor {
         ImageProcessor("corners(\(radius))", .roundedCorners(radius)) { image, budget throws(ImageCodecError) in
             try image.roundingCorners(radius: radius, within: budget)
@@ -122,7 +122,7 @@ extension ImageProcessor {
         }
     }
 
-    /// Keeps the largest circle in the middle.
+    /// Keeps the largest circle in the centre.
     public static var circle: ImageProcessor {
         ImageProcessor("circle", .circle) { image, budget throws(ImageCodecError) in
             try image.circled(within: budget)
@@ -141,7 +141,7 @@ extension ImageProcessor {
 
     /// A Gaussian blur.
     ///
-    /// - Parameter sigma: its standard deviation in pixels.
+    /// - Parameter sigma: The standard deviation in pixels.
     public static func blur(sigma: Double) -> ImageProcessor {
         ImageProcessor("blur(\(sigma))", .blur(sigma)) { image, budget throws(ImageCodecError) in
             try image.blurred(sigma: sigma, within: budget)
@@ -153,7 +153,7 @@ extension ImageProcessor {
 }
 
 extension RenderingFootprint {
-    /// A step that holds so many images of the same size beside the one that it changes.
+    /// Adds a step that needs this number of further images of the same size.
     fileprivate mutating func addCopies(_ count: Int, withAlpha: Bool = false) {
         memory = max(memory, area * 4 * count)
         if withAlpha { mayHaveAlpha = true }

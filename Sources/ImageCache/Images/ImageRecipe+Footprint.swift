@@ -1,12 +1,12 @@
 import ImageCodec
 
-/// The memory and work of a step for an image of a size, and the size of its result.
+/// The memory and work of rendering steps for an image of a size, and the size of the result.
 struct RenderingFootprint {
     var width: Int
     var height: Int
-    /// Bytes at a time, beside the image that the step begins with.
+    /// The peak memory in bytes, without the input of the step.
     var memory = 0
-    /// A measure of the work: pixels that are written.
+    /// The amount of work: the number of written pixels.
     var pixels = 0
     var mayHaveAlpha: Bool
 
@@ -21,7 +21,7 @@ extension ImageRecipe {
         var most = 0
         for encoder in output.encoders {
             let memory = encoder.memory(width: all.width, height: all.height, isOpaque: !all.mayHaveAlpha)
-            // The file is seldom so large, but may be.
+            // The encoded file is rarely this large.
             most = max(most, memory + all.area * (encoder.format == .png ? 4 : 2))
         }
         all.memory = max(all.memory, most)
@@ -31,12 +31,12 @@ extension ImageRecipe {
 }
 
 extension ImageRecipe {
-    /// The encoder for all frames of an original; nil: one of them is rendered.
+    /// The encoder for all frames of an original; nil if only one frame is rendered.
     func animationEncoder(for header: ImageHeader) -> ImageEncoder? {
         keepsAnimation && header.isAnimated ? output.animationEncoder : nil
     }
 
-    /// The memory and work of the effects and the encoder, for all frames.
+    /// The memory and work of the effects and the encoder for all frames.
     func footprint(
         of target: DecodingTarget, frames: Int, _ encoder: ImageEncoder
     ) -> RenderingFootprint {
@@ -49,7 +49,7 @@ extension ImageRecipe {
 }
 
 extension ImageRecipe.Output {
-    /// The encoders that may be used. Pixels are stored as PNG.
+    /// The possible encoders. Pixels are stored as PNG.
     var encoders: [ImageEncoder] {
         switch self {
         case .pixels: [.png(level: 1)]

@@ -1,14 +1,14 @@
 import Digests
 
-/// A recipe's text in words, for people: "256 × 192, fit inside, JPEG quality 80".
+/// Describes a recipe for people: "256 × 192, fit inside, JPEG quality 80".
 extension ImageRecipe {
-    /// - Parameter text: An ``ImageRecipe/text``; what is not known of it stands as it is.
+    /// - Parameter text: An ``ImageRecipe/text``; unknown parts are kept unchanged.
     static func words(_ text: String) -> String {
         var parts = parts(text)
         guard !parts.isEmpty else { return text }
         let output = parts.count > 1 ? parts.removeLast() : nil
         var words = sizing(parts.removeFirst())
-        // All formats that hold animations have it, whatever the original is.
+        // All formats with animations have this part, even for still originals.
         words += parts.filter { $0 != "animated" }.map(step)
         if let output { words += encoder(output) }
         return words.joined(separator: ", ")
@@ -100,12 +100,12 @@ extension ImageRecipe {
         return (String(member[..<equals]), String(member[member.index(after: equals)...]))
     }
 
-    /// Without a fraction of nothing.
+    /// Removes a fraction of zero.
     private static func number(_ text: some StringProtocol) -> String {
         text.hasSuffix(".0") ? String(text.dropLast(2)) : String(text)
     }
 
-    /// 255.204.0 as #ffcc00.
+    /// Converts 255.204.0 to #ffcc00.
     private static func color(_ text: String) -> String {
         let parts = text.split(separator: ".").compactMap { UInt8($0) }
         guard parts.count == 3 else { return text }

@@ -1,14 +1,14 @@
 import ImageCodec
 
-/// The steps from an original to a derived image. Its ``text`` names the image on disk.
+/// The steps from an original to a derived image. Its ``text`` identifies the image on disk.
 struct ImageRecipe: Sendable, Hashable {
     /// The result.
     enum Output: Sendable, Hashable {
         case pixels
         case encoded(ImageEncoder)
-        /// JPEG for a JPEG, PNG for a PNG, GIF for all frames of an animation; for others the one of JPEG and PNG that holds all pixels.
+        /// JPEG for a JPEG, PNG for a PNG, GIF for all frames of an animation. For others JPEG, or PNG if there is transparency.
         case likeOriginal(ImageEncoder.JPEGOptions)
-        /// AVIF where that is worth its time, else WebP.
+        /// AVIF for areas that are worth its encoding time, otherwise WebP.
         case avifIfLarge(ImageEncoder.AVIFOptions, else: ImageEncoder.WebPOptions)
         /// Properties and placeholders as JSON.
         case description
@@ -18,10 +18,10 @@ struct ImageRecipe: Sendable, Hashable {
     let processors: [ImageProcessor]
     let decoding: Decoding
     let output: Output
-    /// True if the result of an animated original has all its frames.
+    /// True if the result of an animated original has all frames.
     let keepsAnimation: Bool
 
-    /// The decoder's options that change the pixels.
+    /// The options of the decoder that affect the pixels.
     struct Decoding: Sendable, Hashable {
         let allowsTruncated: Bool
         let color: ImageDecoder.ColorHandling
@@ -50,10 +50,10 @@ struct ImageRecipe: Sendable, Hashable {
             && processors.allSatisfy(\.hasOneSize)
     }
 
-    /// True if the result is the original's own pixels, which are not stored beside it.
+    /// True if the result is the original's own pixels, which are not stored separately.
     var isOriginal: Bool { sizing == nil && processors.isEmpty && output == .pixels }
 
-    /// The encoder for the stored result: pixels are stored without loss.
+    /// The encoder for the stored result: pixels are stored losslessly.
     var storedEncoder: ImageEncoder {
         switch output {
         case .pixels, .likeOriginal, .description: .png(level: 1)
@@ -62,10 +62,10 @@ struct ImageRecipe: Sendable, Hashable {
         }
     }
 
-    /// The name of the result of the package's own decoders, the same in every run of the program.
+    /// The identifier of the result with the built-in decoders, which is the same in all runs.
     var text: String { text(decoder: nil) }
 
-    /// The name of the result of an application's decoder, by its identity; nil: of the package's own.
+    /// The identifier of the result with an application's decoder, given its identity; nil: the built-in decoders.
     func text(decoder: String?) -> String {
         var parts = [sizing?.recipe ?? "whole"]
         parts += processors.map(\.identity)
@@ -86,13 +86,13 @@ struct ImageRecipe: Sendable, Hashable {
             parts.append(
                 "large," + [ImageEncoder(.avif(avif)), ImageEncoder(.webp(webP))].map(\.recipe).joined(separator: ","))
         }
-        // A processor's identity may hold anything.
+        // The parts have their lengths, because a processor's identity may be any text.
         return parts.map { "\($0.utf8.count):\($0)" }.joined(separator: " ")
     }
 }
 
 extension ImageRecipe.Output {
-    /// The encoder for an animated original; nil: the result is a still image.
+    /// The encoder for an animated original; nil if the result is a still image.
     var animationEncoder: ImageEncoder? {
         switch self {
         case .encoded(let encoder) where encoder.holdsAnimations: encoder
@@ -104,7 +104,7 @@ extension ImageRecipe.Output {
 }
 
 extension ImageSizing {
-    /// One text for one sizing.
+    /// A text that identifies the sizing.
     var recipe: String {
         let box = "\(width.map(String.init) ?? "")x\(height.map(String.init) ?? "")"
         var text = "\(box),\(fit.rawValue)"

@@ -3,7 +3,7 @@ import ImageCodec
 import Units
 
 extension ImageRenderer {
-    /// Renders all frames of an original, one at a time. Blocks the thread.
+    /// Renders all frames of an original in order. Blocks the thread.
     func renderAnimation(_ planned: PlannedJob, _ encoder: ImageEncoder, _ keep: Keep) {
         let (job, request) = (planned.job, planned.job.request)
         let budget = planned.budget
@@ -19,7 +19,7 @@ extension ImageRenderer {
         }
     }
 
-    /// Counts the work. Effects are counted with the encoder.
+    /// Counts the work. The time of effects is counted as encoding.
     private func note(_ planned: PlannedJob, _ budget: ImageBudget) {
         counts.withLock { counts in
             counts.decodes += 1

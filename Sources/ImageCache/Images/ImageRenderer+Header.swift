@@ -4,21 +4,21 @@ import ImageCodec
 import Transfer
 import WorkerProcesses
 
-/// The header of a file, and the work that reading it was.
+/// The header of a file, and the time spent on reading it.
 struct MeasuredHeader: Sendable {
     let header: ImageHeader
     let work: WorkerUse
 }
 
 extension ImageRenderer {
-    /// A measure of the work on a header, for turns: pixels.
+    /// The assumed amount of work for a header in pixels, for the queue.
     static let headerCost = 1 << 16
-    /// An estimate of the memory that reading a header takes, in bytes.
+    /// The estimated memory for reading a header, in bytes.
     private static let headerMemory = 1 << 20
 
     /// Reads the header of a request's original in a turn of the request's client.
     ///
-    /// - Parameter original: The original's key: its images wait in one line.
+    /// - Parameter original: The original's key, as the owner of the work in the queue.
     func header(
         of file: CachedFile, _ request: ImageRequest, _ original: ResourceKey, _ priority: TransferPriority
     ) async throws(ImageCacheError) -> MeasuredHeader {
@@ -30,8 +30,8 @@ extension ImageRenderer {
         }
     }
 
-    /// Reads the header of a file when it is its turn, on the threads of decodes: a worker process may be waited for, and a decoder of
-    /// the application may wait for anything.
+    /// Reads the header of a file in its turn, on the decoding threads: it may wait for a worker process, or an application's decoder may
+    /// block.
     func header(
         of body: StoredBody, _ turn: DecodingSlots.Turn, _ decoder: ImageDecoder
     ) async throws(ImageCacheError) -> Result<MeasuredHeader, ImageCodecError> {

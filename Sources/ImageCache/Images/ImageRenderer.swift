@@ -3,12 +3,12 @@ import FoundationEssentials
 import HTTPCaching
 import ImageCodec
 
-/// Decodes, resizes, processes and encodes, in turns.
+/// Decodes, resizes, processes and encodes images in turns.
 ///
-/// Jobs of one original that come from the same decoded rows share that decode and nothing else: an image does not depend on the
-/// others that are rendered at the same time, or were before.
+/// Jobs of one original that need the same decoded rows share the decode and nothing else. An image does not depend on others that are or
+/// were rendered.
 final class ImageRenderer: Sendable {
-    /// Called with each image before those who wait for it get it.
+    /// Called with each image before its waiters receive it.
     typealias Keep = @Sendable (DerivedImage, PlannedJob, ImageBudget) -> Void
 
     let slots: DecodingSlots
@@ -17,10 +17,10 @@ final class ImageRenderer: Sendable {
     let rules: CacheRules
     let now: @Sendable () -> Date
     let rowMemory: RowMemory
-    /// Nil: images are rendered in this process.
+    /// Nil if images are rendered in this process.
     let isolation: ImageIsolation?
     private let memoryLimit: Int
-    /// Those that may still be joined.
+    /// The batches that can still be joined.
     private let batches = Locked<[RenderBatch.Key: RenderBatch]>([:])
 
     init(
@@ -45,7 +45,7 @@ final class ImageRenderer: Sendable {
 
     deinit { executor.close() }
 
-    /// Gives each job its place; the images come by ``RenderJob/value()``, each as soon as it is rendered.
+    /// Adds each job to a batch. Each image is available from ``RenderJob/value(of:)`` as soon as it is rendered.
     func add(_ jobs: [RenderJob], _ file: CachedFile, _ header: MeasuredHeader, keep: @escaping Keep) {
         var new: [(RenderBatch.Key, RenderBatch)] = []
         for job in jobs where !job.cancellation.isCancelled {
@@ -55,11 +55,11 @@ final class ImageRenderer: Sendable {
                 job.fulfill(.failure(ImageCacheError(error, file)))
             }
         }
-        // Not before all of them have found theirs.
+        // The batches start after all jobs were added.
         for (key, batch) in new { batch.start { await self.run(batch, key, keep) } }
     }
 
-    /// - Returns: the batch, when it is a new one.
+    /// - Returns: The batch if it is new.
     private func add(_ planned: PlannedJob) -> (RenderBatch.Key, RenderBatch)? {
         let key = RenderBatch.Key(planned)
         return batches.withLock { batches in

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import ImageCodec
 
-/// A request for an image in a size and shape.
+/// A request for an image with a size and effects.
 ///
 ///     var request = ImageRequest("https://example.com/picture.jpg", .cover(256, 256))
 ///     request.processors = [.roundedCorners(radius: 12)]
@@ -9,29 +9,29 @@ public struct ImageRequest: Sendable {
     /// The request for the original.
     public var file: FileRequest
 
-    /// The size to render; `nil`: the size of the original.
+    /// The size; `nil` for the original size.
     public var sizing: ImageSizing?
 
-    /// The effects that are applied afterwards, in order.
+    /// The effects, which are applied in order after resizing.
     public var processors: [ImageProcessor] = []
 
-    /// Limits, colour, orientation, and the treatment of a file that ends early.
+    /// Limits, colour, orientation, and the handling of truncated files.
     public var decoder = ImageDecoder()
 
-    /// True to keep an animation moving: the thumbnail of an animated GIF or WebP in a format that holds animations, WebP and GIF, has
-    /// all its frames. False for a still of the first frame. Default true; decoded images, and the frame that ``decoder`` names, are stills.
+    /// True to keep animations: a thumbnail of an animated GIF or WebP has all frames if its format supports them (WebP, GIF). False to
+    /// render only the first frame. Default true. Decoded images, and a frame that ``decoder`` selects, are always stills.
     public var keepsAnimation = true
 
-    /// The files to keep on disk. Default: the original and the image derived from it.
+    /// The files to store on disk. Default: the original and the derived image.
     public var storing = Storing.originalAndProcessed
 
-    /// The files to keep on disk.
+    /// The files to store on disk.
     public enum Storing: Sendable, Hashable {
         case originalAndProcessed
-        /// Only the original: an image is rendered anew when it is no longer in memory.
+        /// Only the original. An image that is no longer in memory is rendered again.
         case originalOnly
-        /// Only the derived image: the original is removed once that is stored. When it is stale, the original's validator is sent to the
-        /// origin, which sends another original only if it has changed.
+        /// Only the derived image. The original is removed when the derived image is stored. When it is stale, it is revalidated with the
+        /// original's validator, and the original is downloaded again only if it has changed.
         case processedOnly
     }
 

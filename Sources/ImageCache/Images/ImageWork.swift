@@ -1,14 +1,14 @@
 import ConcurrencyPrimitives
 import Transfer
 
-/// The work for one image, as those who wait for it see it: the fetch of its original, and its priority.
+/// The shared state of the work for one image: the fetch of its original, and its priority.
 final class ImageWork: Sendable {
     private struct State {
         var priority: TransferPriority
-        /// The fetches of the original, one after another: a look-up, or a download.
+        /// The fetches of the original in order: a look-up, or a download.
         var fetches: [Fetch] = []
         var hasEnded = false
-        /// Fulfilled when one of these changes.
+        /// Fulfilled when any of these properties changes.
         var change = Promise<Void>()
     }
 
@@ -20,7 +20,7 @@ final class ImageWork: Sendable {
 
     var priority: TransferPriority { state.withLock { $0.priority } }
 
-    /// Raises the priority of the transfer, and of the decode if that does not wait for its turn yet.
+    /// Raises the priority of the transfer, and of the decode if it is not yet queued.
     func raise(to priority: TransferPriority) {
         let fetch = state.withLock { state in
             state.priority = max(state.priority, priority)
@@ -31,10 +31,10 @@ final class ImageWork: Sendable {
 
     // MARK: Progress
 
-    /// Notes a fetch of the original.
+    /// Records a fetch of the original.
     func follow(_ fetch: Fetch) {
         let followed = state.withLock { state -> (priority: TransferPriority, change: Promise<Void>)? in
-            // A job may learn of it from its group and by itself.
+            // A job may be informed by its group and on its own.
             guard state.fetches.last !== fetch else { return nil }
             state.fetches.append(fetch)
             defer { state.change = Promise() }
@@ -67,7 +67,7 @@ final class ImageWork: Sendable {
         }
     }
 
-    /// The fetch after so many; `nil` when there is none and the work has ended, or the calling task was cancelled.
+    /// The fetch with an index; `nil` if the work ended without it, or the calling task was cancelled.
     private func next(after count: Int) async -> Fetch? {
         while true {
             let (fetch, change) = state.withLock { state -> (Fetch?, Promise<Void>?) in

@@ -2,16 +2,16 @@ import ConcurrencyPrimitives
 import DiskStore
 import ImageCodec
 
-/// The requests that wait for one original: it is loaded once, and all images requested meanwhile are rendered together.
+/// The requests that wait for one original. It is loaded once, and the images requested in the meantime are rendered together.
 final class OriginalGroup: Sendable {
     typealias Pool = SharedTaskPool<Key, OriginalGroup, Void>
 
-    /// Properties that requests must have in common.
+    /// The properties that the requests must share.
     struct Key: Hashable, Sendable {
         private let file: FileKey
         private let limits: DecodingLimits
 
-        /// - Parameter epoch: the original's, when it was asked for.
+        /// - Parameter epoch: The epoch of the original at the time of the request.
         init(_ request: ImageRequest, _ epoch: Generation.Epoch) {
             file = FileKey(request.file, in: epoch)
             limits = request.decoder.limits
@@ -26,7 +26,7 @@ final class OriginalGroup: Sendable {
 
     private let state = Locked(State())
 
-    /// False when it is too late.
+    /// Returns false if the group is closed.
     func add(_ job: RenderJob) -> Bool {
         state.withLock { state in
             if state.isClosed { return false }
@@ -35,10 +35,10 @@ final class OriginalGroup: Sendable {
         }
     }
 
-    /// The fetch of the original, once it has begun.
+    /// The fetch of the original, if it has started.
     var fetch: Fetch? { state.withLock { $0.fetch } }
 
-    /// Notes the fetch of the original, for those who watch it.
+    /// Records the fetch of the original, and informs the jobs.
     func follow(_ fetch: Fetch) {
         let jobs = state.withLock { state in
             state.fetch = fetch
@@ -47,7 +47,7 @@ final class OriginalGroup: Sendable {
         for job in jobs { job.work.follow(fetch) }
     }
 
-    /// Takes the jobs out; nobody joins any more.
+    /// Closes the group and returns its jobs.
     func close() -> [RenderJob] {
         state.withLock { state in
             state.isClosed = true

@@ -1,15 +1,15 @@
 import Glibc
 import ImageCodec
 
-/// Decodes previews of a file that is arriving. Used by one thread at a time, which it blocks.
+/// Decodes previews of a file that is still arriving. Used by one thread at a time, which it blocks.
 protocol PreviewReading: AnyObject {
-    /// The image of the first bytes of the file, if it is better than the last one. The first error is the end.
+    /// The image of the first bytes of the file, if it is better than the previous one. No images follow an error.
     ///
-    /// - Parameter byteCount: At least that of the last time.
+    /// - Parameter byteCount: The number of received bytes, which must not decrease.
     func image(of descriptor: Int32, byteCount: Int) throws(ImageCodecError) -> DecodedImage?
 }
 
-/// Previews that this process decodes.
+/// Decodes previews in this process.
 final class OwnPreview: PreviewReading {
     private let preview: ProgressiveJPEGPreview
     private let processors: [ImageProcessor]

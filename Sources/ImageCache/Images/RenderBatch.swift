@@ -2,10 +2,10 @@ import ConcurrencyPrimitives
 import ImageCodec
 import Transfer
 
-/// Jobs that one decode serves: images of one original whose pixels come from the same decoded rows. Each is rendered from those rows
-/// on its own, so that it is the same as alone.
+/// Jobs that share one decode: images of one original whose pixels come from the same decoded rows. Each image is rendered separately from
+/// the rows, so that it does not depend on the others.
 final class RenderBatch: Sendable {
-    /// Properties that the jobs have in common.
+    /// The properties that the jobs must share.
     struct Key: Hashable {
         private enum Body: Hashable {
             case stored(Int64)
@@ -39,12 +39,12 @@ final class RenderBatch: Sendable {
         var task: Task<Void, Never>?
     }
 
-    /// A batch is bounded, so that its images do not keep each other, nor those of other originals, waiting for long.
+    /// The size of a batch is limited, so that its images do not delay each other or those of other originals for long.
     private static let mostJobs = 8
     private static let mostPixels = 1 << 23
 
     let first: PlannedJob
-    /// Stops the decode that the jobs share.
+    /// Stops the shared decode.
     let cancellation = ImageCancellation()
     private let memoryLimit: Int
     private let state: Locked<State>
@@ -53,7 +53,7 @@ final class RenderBatch: Sendable {
         self.first = first
         self.memoryLimit = memoryLimit
         let decoder = first.header.memory(at: first.target.scale)
-        // The frames of an animation are decoded for one image.
+        // The frames of an animation are decoded for one image only.
         state = Locked(
             State(
                 jobs: [first], memory: decoder + first.memory, pixels: first.pixels,
@@ -61,7 +61,7 @@ final class RenderBatch: Sendable {
         first.job.join(self)
     }
 
-    /// False when it is too late, or too much.
+    /// Returns false if the batch is closed or full.
     func add(_ planned: PlannedJob) -> Bool {
         let isAdded = state.withLock { state in
             guard !state.isClosed, !state.isAbandoned, state.jobs.count < Self.mostJobs,
@@ -76,8 +76,9 @@ final class RenderBatch: Sendable {
         return isAdded
     }
 
-    /// Nobody joins any more.
-    /// - Returns: bytes of memory that the batch takes.
+    /// Closes the batch.
+    ///
+    /// - Returns: The memory that the batch needs, in bytes.
     func close() -> Int {
         state.withLock { state in
             state.isClosed = true
@@ -85,13 +86,13 @@ final class RenderBatch: Sendable {
         }
     }
 
-    /// The jobs, those first that are done soonest.
+    /// The jobs, in the order of their work, smallest first.
     var jobs: [PlannedJob] { state.withLock { $0.jobs }.sorted { $0.pixels < $1.pixels } }
 
-    /// A measure of the work, for turns: pixels.
+    /// The amount of work in pixels.
     var cost: Int { first.header.pixelCount + state.withLock { $0.pixels } }
 
-    /// Starts the work; it is cancelled when all jobs are.
+    /// Starts the work, which is cancelled when all jobs are.
     func start(_ work: @escaping @Sendable () async -> Void) {
         let task = Task { await work() }
         let isAbandoned = state.withLock { state in

@@ -5,7 +5,7 @@ import ImageCodec
 import Units
 
 extension ImageRenderer {
-    /// Decodes once, then renders each job's image. Blocks the thread.
+    /// Decodes once and renders each job's image. Blocks the thread.
     func render(_ batch: RenderBatch, _ keep: @escaping Keep) {
         if let isolation, isolation.canRender(batch) { return render(batch, in: isolation, keep) }
         if let encoder = batch.first.animationEncoder { return renderAnimation(batch.first, encoder, keep) }
@@ -26,7 +26,7 @@ extension ImageRenderer {
         }
     }
 
-    /// Decodes the file, or takes its rows from memory.
+    /// Decodes the file, or takes the rows from memory.
     private func decode(_ batch: RenderBatch, _ outputs: [DecodingOutput]) {
         let (file, decoder) = (batch.first.file, batch.first.job.request.decoder)
         let key = RowMemory.Key(batch.first, most: rowMemory.mostBytes)
@@ -50,7 +50,7 @@ extension ImageRenderer {
         if let key, let rows = collector?.rows { rowMemory.keep(rows, for: key) }
     }
 
-    /// The steps after the decode.
+    /// Performs the steps after the decode.
     private func image(
         _ planned: PlannedJob, _ decoded: DecodedImage, _ budget: ImageBudget
     ) throws(ImageCodecError) -> DerivedImage {
@@ -69,7 +69,7 @@ extension ImageRenderer {
         }
     }
 
-    /// A rendered image with what is known of its original.
+    /// Combines a rendered image with the properties of its original.
     func derived(_ content: DerivedImage.Content, _ planned: PlannedJob, damage: ImageCodecError?) -> DerivedImage {
         if damage != nil { counts.withLock { $0.damaged += 1 } }
         let (file, time) = (planned.file, now())
@@ -81,9 +81,9 @@ extension ImageRenderer {
 }
 
 extension ImageRecipe.Output {
-    /// The encoder for an image; nil: the result is pixels or a description.
+    /// The encoder for an image; nil if the result is pixels or a description.
     ///
-    /// - Parameter original: the format of the original.
+    /// - Parameter original: The format of the original.
     func encoder(for image: DecodedImage, of original: ImageFormat) -> ImageEncoder? {
         switch self {
         case .pixels, .description: nil
@@ -106,9 +106,9 @@ extension ImageSource {
 }
 
 extension CachedFile {
-    /// The end of the time in which the file may be used without a request to the origin.
+    /// The time until which the file may be used without contacting the origin.
     ///
-    /// In the past for a file that must be validated before each use (`no-cache`, or behind a redirect that may lead elsewhere).
+    /// The time is in the past for a file that must be revalidated before each use (`no-cache`, or a redirect that may change).
     func freshUntil(_ now: Date, _ rules: CacheRules, _ freshnessOverride: FreshnessOverride?) -> Date {
         guard let left = cacheStatus.timeToLive,
             !rules.freshness(of: response, at: now, freshnessOverride: freshnessOverride).mustValidate
@@ -118,7 +118,7 @@ extension CachedFile {
 }
 
 extension ImageCacheError {
-    /// The codec's error for a file.
+    /// Wraps an error of the codec for a file.
     init(_ error: ImageCodecError, _ file: CachedFile) {
         guard error.code != .cancelled else {
             self = .cancelled

@@ -2,16 +2,16 @@ import ConcurrencyPrimitives
 import ImageCodec
 import WorkerProcesses
 
-/// An image that is to be rendered from an original, for those who wait for it.
+/// An image to be rendered from an original.
 final class RenderJob: Sendable {
     let request: ImageRequest
     let key: ImageKey
-    /// The work that the job is part of.
+    /// The work that the job belongs to.
     let work: ImageWork
-    /// Stops the work when nobody waits for it, also while it runs.
+    /// Stops the work, even while it runs, when no request waits for it.
     let cancellation = ImageCancellation()
     private let result = Promise<Result<ImagePipeline.RenderedImage, ImageCacheError>>()
-    /// Weak: the batch holds its jobs, and with them the original's file.
+    /// Weak, because the batch holds its jobs, and thereby the file of the original.
     private let batch = Locked(WeakBatch())
 
     private struct WeakBatch {
@@ -28,9 +28,9 @@ final class RenderJob: Sendable {
 
     func fulfill(_ outcome: Result<ImagePipeline.RenderedImage, ImageCacheError>) { result.fulfill(outcome) }
 
-    /// The image. When the calling task is cancelled, the work for it ends.
+    /// The image. If the calling task is cancelled, the work for it ends.
     ///
-    /// - Parameter group: The subscription that loads the original, kept until then.
+    /// - Parameter group: The subscription to the loading of the original, retained until the image is rendered.
     func value(of group: OriginalGroup.Pool.Subscription? = nil) async throws(ImageCacheError)
         -> ImagePipeline.RenderedImage
     {
@@ -42,10 +42,10 @@ final class RenderJob: Sendable {
         return try (outcome ?? .failure(.cancelled)).get()
     }
 
-    /// Notes the batch that the job is part of.
+    /// Records the batch that the job belongs to.
     func join(_ batch: RenderBatch) {
         self.batch.withLock { $0.value = batch }
-        // It may have been cancelled at the same moment.
+        // It may have been cancelled at the same time.
         if cancellation.isCancelled { batch.jobWasCancelled() }
     }
 
@@ -55,29 +55,29 @@ final class RenderJob: Sendable {
     }
 }
 
-/// A job, what it needs of its original, and what that costs.
+/// A job with its original and its cost.
 struct PlannedJob: Sendable {
     let job: RenderJob
     let file: CachedFile
     let header: ImageHeader
-    /// The work that reading the header was. It is charged to each image.
+    /// The time spent on reading the header, which is charged to each image.
     let headerWork: WorkerUse
     let target: DecodingTarget
-    /// Bytes that it takes at a time, beside the decoder's.
+    /// The memory in bytes, without the decoder's.
     let memory: Int
-    /// A measure of its work beside the decode of one frame: pixels.
+    /// The amount of work in pixels, without the decode of one frame.
     let pixels: Int
-    /// The encoder for all frames of an animation; nil: a still image.
+    /// The encoder for all frames of an animation; nil for a still image.
     let animationEncoder: ImageEncoder?
 
-    /// A budget for the image, to which its header is charged.
+    /// A budget for the image, to which the header is charged.
     var budget: ImageBudget {
         let budget = ImageBudget(limits: job.request.decoder.limits, cancellation: job.cancellation)
         budget.charge(headerWork.seconds)
         return budget
     }
 
-    /// - Throws: the error with which it would end.
+    /// - Throws: The error of the job.
     init(_ job: RenderJob, _ file: CachedFile, _ read: MeasuredHeader) throws(ImageCodecError) {
         self.job = job
         self.file = file

@@ -1,11 +1,11 @@
 import ImageCodec
 
-/// The steps from decoded pixels to the content of an image, the same in the process of the cache and in a worker.
+/// The steps from decoded pixels to the content of an image, which are the same in this process and in a worker.
 struct RenderSteps: Sendable {
     let processors: [ImageProcessor]
     let output: ImageRecipe.Output
 
-    /// - Parameter header: of the original.
+    /// - Parameter header: The header of the original.
     func run(
         on decoded: DecodedImage, of header: ImageHeader, within budget: ImageBudget
     ) throws(ImageCodecError) -> RenderedContent {
@@ -24,7 +24,7 @@ struct RenderSteps: Sendable {
         return rendered
     }
 
-    /// As ``run(on:of:within:)``, with all frames of an original, one at a time.
+    /// Performs the steps of ``run(on:of:within:)`` on all frames of an original in order.
     func run(
         onFramesOf source: ImageSource, _ decoder: ImageDecoder, _ sizing: ImageSizing?, _ encoder: ImageEncoder,
         within budget: ImageBudget
@@ -35,7 +35,7 @@ struct RenderSteps: Sendable {
         }
         var rendered = RenderedContent(
             content: .encoded(file.bytes, encoder.format, width: file.width, height: file.height), damage: file.damage)
-        // Effects are counted with the encoder.
+        // The time of effects is counted as encoding.
         (rendered.decodeTime, rendered.encodeTime) = (budget.decoding, budget.spent - budget.decoding)
         return rendered
     }
@@ -45,15 +45,15 @@ extension ImageRecipe {
     var steps: RenderSteps { RenderSteps(processors: processors, output: output) }
 }
 
-/// An image's content, before it is known which original it belongs to.
+/// The content of an image, without a reference to its original.
 struct RenderedContent: Sendable {
     var content: DerivedImage.Content
-    /// The tolerated fault of the original.
+    /// The tolerated defect of the original.
     var damage: ImageCodecError?
-    /// CPU seconds of the steps.
+    /// The CPU seconds of the steps.
     var decodeTime = 0.0
     var processTime = 0.0
-    /// Nil: nothing was encoded.
+    /// Nil if nothing was encoded.
     var encodeTime: Double?
 
     init(content: DerivedImage.Content, damage: ImageCodecError?) {

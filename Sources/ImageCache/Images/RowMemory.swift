@@ -2,12 +2,12 @@ import ConcurrencyPrimitives
 import ImageCodec
 import MemoryCache
 
-/// Decoded rows of originals whose images are rendered again and again in other sizes, beside those images in memory.
+/// Keeps decoded rows of originals that are often rendered in new sizes, in the memory cache of images.
 ///
-/// The rows are those of one stored body, which never changes: whoever has the body may use them. They do not change any
-/// image, only what it costs. They are kept from the second decode on, because most originals are decoded once.
+/// The rows belong to a stored body, which never changes, so they remain valid. They do not affect the resulting images, only the cost.
+/// Rows are kept from the second decode on, because most originals are decoded once.
 struct RowMemory: Sendable {
-    /// The body, and everything else that a decode's rows depend on.
+    /// The body, and all settings that affect the decoded rows.
     struct Key: MemoryCacheKey {
         let original: ResourceKey
         private let body: Int64
@@ -15,9 +15,9 @@ struct RowMemory: Sendable {
         private let limits: DecodingLimits
         private let scale: DecodingScale
 
-        /// `nil` for rows that cannot be kept.
+        /// Returns `nil` for rows that cannot be kept.
         ///
-        /// - Parameter most: the bytes that rows may take.
+        /// - Parameter most: The limit of the rows' memory in bytes.
         init?(_ planned: PlannedJob, most: Int) {
             guard planned.file.isStored, planned.job.recipe.sizing != nil,
                 let cost = DecodedRows.cost(of: planned.header, at: planned.target.scale), cost <= most
@@ -31,14 +31,14 @@ struct RowMemory: Sendable {
     }
 
     private struct Past {
-        /// The decodes lately whose rows were not kept.
+        /// Recent decodes whose rows were not kept.
         var decoded: Set<Key> = []
-        /// Those whose rows were kept; the last used is the last.
+        /// Decodes whose rows were kept, the most recently used last.
         var kept: [Key] = []
     }
 
     private static let mostKnown = 1024
-    /// Rows that workers decode hold a descriptor each.
+    /// The rows from workers hold one descriptor each.
     static let mostKept = 32
 
     private let memory: ImageMemory
@@ -46,7 +46,7 @@ struct RowMemory: Sendable {
 
     init(_ memory: ImageMemory) { self.memory = memory }
 
-    /// An eighth of the memory: rows must not push out everything else.
+    /// An eighth of the memory, so that rows do not displace everything else.
     var mostBytes: Int { memory.limits.capacity / 8 }
 
     func rows(for key: Key) -> DecodedRows? {
@@ -59,7 +59,7 @@ struct RowMemory: Sendable {
         return rows
     }
 
-    /// Notes a decode. True if its rows should be kept: it is not the first lately.
+    /// Records a decode. Returns true if its rows should be kept, because it is not the first recent one.
     func isRepeated(_ key: Key) -> Bool {
         past.withLock { past in
             if past.decoded.contains(key) || past.kept.contains(key) { return true }
@@ -69,7 +69,7 @@ struct RowMemory: Sendable {
         }
     }
 
-    /// Keeps the rows, in the place of those that were not used for the longest time.
+    /// Keeps the rows, and removes the least recently used ones above the limit.
     func keep(_ rows: DecodedRows, for key: Key) {
         memory.insert(.rows(rows), for: .rows(key), cost: rows.cost)
         let removed = past.withLock { past in

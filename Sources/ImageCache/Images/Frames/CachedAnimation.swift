@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import ImageCodec
 
-/// An image file and its frames: those of an animated GIF or WebP, or the only one of another file.
+/// An image file and its frames: those of an animated GIF or WebP, or the only frame of another file.
 ///
 ///     let animation = try await cache.animation(for: "https://example.com/cat.gif", resizedTo: .fit(200, 200))
 ///     for try await frame in animation.frames {
@@ -9,17 +9,17 @@ public import ImageCodec
 ///         try await Task.sleep(for: frame.duration)
 ///     }
 ///
-/// All frames are those of one file, whatever is replaced, evicted or removed meanwhile.
+/// All frames come from the same file, even if it is replaced, evicted or removed in the meantime.
 public struct CachedAnimation: Sendable {
-    /// The number of frames by the file's header; 1 for a still image, and for an AVIF.
+    /// The number of frames according to the file's header; 1 for a still image, and for an AVIF.
     public let frameCount: Int
-    /// The number of times that the animation is shown; 0: for ever. 1 for a still image.
+    /// The number of times that the animation is shown: 0 for an endless animation, 1 for a still image.
     public let loopCount: Int
-    /// The time of all frames; zero for a still image.
+    /// The total duration of the frames; zero for a still image.
     public let duration: Duration
-    /// The origin of the file.
+    /// The source of the file.
     public let source: CachedFile.Source
-    /// The frames, from the first one with each iteration.
+    /// The frames; each iteration starts with the first one.
     public let frames: ImageFrames
 
     init(_ original: FrameOriginal) {
@@ -31,15 +31,14 @@ public struct CachedAnimation: Sendable {
     }
 }
 
-/// The frames of an image, each composed with those before it, resized and processed when it is asked for.
+/// The frames of an image. A frame is composed, resized and processed when it is requested.
 ///
-/// An iteration holds one canvas of the original's size and one frame. Frames stay in the cache's memory as images do: each counts as
-/// width × height × 4 bytes, and those with the oldest access go first. An iteration takes from there whatever it finds, and composes
-/// the rest; an animation whose frames all fit is decoded once, however often it is shown. Frames of a file that may not be stored are
-/// not kept.
+/// An iteration uses the memory of one canvas in the original's size and of one frame. Frames are kept in the memory cache like images:
+/// each costs width × height × 4 bytes, and the least recently used are removed first. An iteration uses the frames in memory and composes
+/// the others, so an animation that fits in memory is decoded only once. Frames of a file that must not be stored are not kept.
 ///
-/// With ``DownloadCache/Configuration/decoderIsolation`` a worker decodes them, at most eight and 4 MiB ahead. A crash is the end of the
-/// iteration, after the frames before it. While an iteration pauses, its worker may be taken for other work; frames are then composed again.
+/// With ``DownloadCache/Configuration/decoderIsolation``, a worker decodes at most eight frames and 4 MiB ahead. A crash ends the iteration
+/// after the frames before it. While an iteration pauses, its worker may be used for other work; frames are then composed again.
 public struct ImageFrames: AsyncSequence, Sendable {
     public typealias Element = AnimationFrame
 
@@ -47,7 +46,7 @@ public struct ImageFrames: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(pass: FramePass(original)) }
 
-    /// One pass over the frames. Each waits for its turn among the cache's decodes, by the request's priority.
+    /// One pass over the frames. Each frame waits for its turn among other decodes, with the priority of the request.
     public struct Iterator: AsyncIteratorProtocol {
         let pass: FramePass
         private var next = 0
@@ -56,8 +55,8 @@ public struct ImageFrames: AsyncSequence, Sendable {
 
         /// The next frame; `nil` after the last.
         ///
-        /// - Throws: ``ImageCacheError/Code/undecodable(_:)``: a damaged frame, or more time than the request's limits give all frames
-        ///   together; ``ImageCacheError/Code/cancelled``.
+        /// - Throws: ``ImageCacheError/Code/undecodable(_:)`` for a damaged frame, or if all frames together exceed the time limit of the
+        ///   request; ``ImageCacheError/Code/cancelled``.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(ImageCacheError) -> AnimationFrame? {
@@ -68,12 +67,12 @@ public struct ImageFrames: AsyncSequence, Sendable {
 }
 
 extension DownloadCache {
-    /// The frames of an animated image, or the only one of a still image, for showing them one after another.
+    /// The frames of an animated image, or the only frame of a still image, for playback.
     ///
-    /// - Parameter request: The original, and the size and effects for each frame. Its ``ImageRequest/keepsAnimation``, its
-    ///   ``ImageRequest/storing`` and the decoder's `frame` are not looked at: frames are kept in memory only.
-    /// - Throws: The errors of ``file(for:)-(FileRequest)``, and ``ImageCacheError/Code/undecodable(_:)``, also for too many frames, too many
-    ///   pixels in them, or too long a time (``DecodingLimits``).
+    /// - Parameter request: The original, the size and the effects of each frame. ``ImageRequest/keepsAnimation``, ``ImageRequest/storing``
+    ///   and the decoder's `frame` are ignored; frames are kept only in memory.
+    /// - Throws: The errors of ``file(for:)-(FileRequest)``, or ``ImageCacheError/Code/undecodable(_:)``, also if the number of frames,
+    ///   their pixels or their duration exceed ``DecodingLimits``.
     public func animation(for request: ImageRequest) async throws(ImageCacheError) -> CachedAnimation {
         do throws(ImageCacheError) {
             return CachedAnimation(try await pipeline.frames(for: request))
@@ -82,14 +81,14 @@ extension DownloadCache {
         }
     }
 
-    /// The frames of the image at a URL, in a size; `nil`: the size of the original.
+    /// The frames of the image at a URL in a size; `nil` for the original size.
     public func animation(
         for url: String, resizedTo sizing: ImageSizing? = nil
     ) async throws(ImageCacheError) -> CachedAnimation {
         try await animation(for: ImageRequest(url, sizing))
     }
 
-    /// The frames of the image at a URL, in a size; `nil`: the size of the original.
+    /// The frames of the image at a URL in a size; `nil` for the original size.
     public func animation(
         for url: URL, resizedTo sizing: ImageSizing? = nil
     ) async throws(ImageCacheError) -> CachedAnimation {

@@ -2,21 +2,21 @@ import ImageCodec
 import MemoryCache
 import WorkerProcesses
 
-/// A file whose frames are rendered, and how: the part that all passes over them have in common.
+/// A file whose frames are rendered, and the settings that all passes share.
 struct FrameOriginal: Sendable {
     let file: CachedFile
     let header: ImageHeader
-    /// The work that reading the header was.
+    /// The time spent on reading the header.
     let headerWork: WorkerUse
     let request: ImageRequest
     let memory: ImageMemory
     let renderer: ImageRenderer
     private let key: FrameKey
-    /// The most frames that a worker renders ahead.
+    /// The maximum number of frames that a worker renders in one request.
     let framesAtATime: Int
-    /// Bytes that the rendering of a frame takes, with those ahead.
+    /// The memory for rendering a frame, including those ahead, in bytes.
     let bytes: Int
-    /// A measure of its work: pixels.
+    /// The amount of work for a frame in pixels.
     let pixels: Int
 
     init(
@@ -52,7 +52,7 @@ struct FrameOriginal: Sendable {
         return budget
     }
 
-    /// The frame in memory. Bodies never change: whoever has this one may use what was made of it.
+    /// The frame in memory. Bodies never change, so frames of this body remain valid.
     func frame(_ number: Int) -> AnimationFrame? {
         guard case .frame(let frame) = memory.value(for: .frame(key.with(number: number))) else { return nil }
         return frame.frame
@@ -64,7 +64,7 @@ struct FrameOriginal: Sendable {
     }
 }
 
-/// A frame in memory: of one stored body, by one recipe.
+/// The key of a frame in memory: a stored body, a recipe and a number.
 struct FrameKey: MemoryCacheKey {
     let original: ResourceKey
     private let body: Int64
@@ -86,7 +86,7 @@ struct FrameKey: MemoryCacheKey {
     }
 }
 
-/// A frame as the memory cache holds it.
+/// A frame in the memory cache.
 final class RenderedFrame: Sendable {
     let frame: AnimationFrame
 
@@ -94,7 +94,7 @@ final class RenderedFrame: Sendable {
 }
 
 extension ImagePipeline {
-    /// The file for a request, whose frames are to be rendered.
+    /// The file of a request whose frames are to be rendered.
     func frames(for request: ImageRequest) async throws(ImageCacheError) -> FrameOriginal {
         guard request.file.isPlainGet else {
             throw ImageCacheError(.invalidRequest, message: "a request for an image must be a GET without content")

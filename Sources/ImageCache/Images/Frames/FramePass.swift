@@ -2,12 +2,12 @@ import ConcurrencyPrimitives
 import ImageCodec
 import Units
 
-/// One pass over the frames of a file, on the decoding threads. The file is read from the first frame that is not in memory.
+/// One pass over the frames of a file, on the decoding threads. The file is opened for the first frame that is not in memory.
 final class FramePass: Sendable {
     private struct State {
-        /// False before the first frame that is not in memory.
+        /// True after the first frame that was not in memory.
         var isOpened = false
-        /// Nil, too, if it could not be opened.
+        /// Also nil if the file could not be opened.
         var reader: (any FrameReading)?
     }
 
@@ -24,7 +24,7 @@ final class FramePass: Sendable {
         original.renderer.counts.withLock { $0.times.decode.note(.seconds(decoding)) }
     }
 
-    /// A frame, in order; `nil` after the last.
+    /// A frame in order; `nil` after the last.
     func frame(_ number: Int) async throws(ImageCacheError) -> AnimationFrame? {
         if Task.isCancelled { throw .cancelled }
         guard number < original.header.shownFrames else { return nil }

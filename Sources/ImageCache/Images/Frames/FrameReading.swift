@@ -1,20 +1,20 @@
 import ImageCodec
 
-/// Renders the frames of a file, one after another. Used by one thread at a time, which it blocks.
+/// Renders the frames of a file in order. Used by one thread at a time, which it blocks.
 protocol FrameReading: AnyObject {
-    /// CPU seconds of decoding so far.
+    /// The CPU time of decoding so far, in seconds.
     var decoding: Double { get }
 
-    /// A frame, behind those that were read before; `nil` after the last. The first error is the end.
+    /// A frame after those that were read before; `nil` after the last. No frames follow an error.
     func frame(_ number: Int) throws(ImageCodecError) -> AnimationFrame?
 }
 
-/// Frames that this process decodes.
+/// Decodes frames in this process.
 final class OwnFrames: FrameReading {
     private let reader: AnimationReader
     private let processors: [ImageProcessor]
     private let budget: ImageBudget
-    /// The frame that the reader is at.
+    /// The number of the reader's next frame.
     private var position = 0
 
     init(_ original: FrameOriginal, _ cancellation: ImageCancellation) throws(ImageCodecError) {

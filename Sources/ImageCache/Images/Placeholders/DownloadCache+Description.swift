@@ -2,11 +2,11 @@ import FoundationEssentials
 import ImageCodec
 
 extension DownloadCache {
-    /// The properties of an image file, with placeholders that stand for it until it is loaded.
+    /// The properties of an image file, with placeholders to show until it is loaded.
     ///
-    /// Kept in memory and on disk beside the original, as thumbnails are.
+    /// They are kept in memory, and on disk next to the original, like thumbnails.
     ///
-    /// - Parameter request: The original; its size and effects are not looked at.
+    /// - Parameter request: The original; the size and effects are ignored.
     /// - Throws: The errors of ``file(for:)-(FileRequest)``, and ``ImageCacheError/Code/undecodable(_:)``.
     public func info(for request: ImageRequest) async throws(ImageCacheError) -> ImageDescription {
         var original = request

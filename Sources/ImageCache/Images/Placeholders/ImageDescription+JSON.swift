@@ -12,7 +12,7 @@ extension ImageDescription: Codable {
         case dominantColor = "dominant_color"
     }
 
-    /// One object: the ThumbHash in Base64, the colour as `#rrggbb` or null.
+    /// Encodes an object, with the ThumbHash in Base64, and the colour as `#rrggbb` or null.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(format, forKey: .format)
@@ -51,7 +51,7 @@ extension ImageDescription: Codable {
             dominantColor: color.flatMap { ImageSizing.Color(hexadecimal: $0) })
     }
 
-    /// The JSON as UTF-8, its keys in order.
+    /// The JSON in UTF-8, with sorted keys.
     var json: [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -65,7 +65,7 @@ extension ImageSizing.Color {
 
     /// Parses `#rrggbb`.
     package init?(hexadecimal text: String) {
-        // Int's own parser takes a sign, too.
+        // `UInt32(_:radix:)` also accepts a sign.
         guard text.utf8.count == 7, text.hasPrefix("#"), text.dropFirst().allSatisfy(\.isHexDigit),
             let number = UInt32(text.dropFirst(), radix: 16)
         else { return nil }

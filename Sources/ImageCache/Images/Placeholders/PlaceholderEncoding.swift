@@ -1,7 +1,7 @@
 import FoundationEssentials
 import ImageCodec
 
-/// A placeholder of an image as a text.
+/// A textual placeholder for an image.
 public enum Placeholder: String, Sendable, Hashable, CaseIterable {
     /// `DecodedImage.thumbHash`, in Base64.
     case thumbHash = "thumbhash"
@@ -18,7 +18,7 @@ extension ThumbnailEncoding {
     }
 }
 
-/// Writes a placeholder in place of an image file.
+/// Writes a placeholder instead of an image file.
 struct PlaceholderEncoding: ImageEncoding {
     var placeholder: Placeholder
     var isJSON: Bool
@@ -35,13 +35,13 @@ struct PlaceholderEncoding: ImageEncoding {
             case .blurHash: try image.blurHash(within: budget)
             case .dominantColor: try image.dominantColor(within: budget)?.hexadecimal ?? ""
             }
-        // None of the characters of the three needs an escape in JSON.
+        // The placeholders have no characters that need escapes in JSON.
         return Array((isJSON ? "{\"\(placeholder.rawValue)\":\"\(text)\"}" : text).utf8)
     }
 }
 
 extension ImageFormat {
-    /// The form of texts that are derived from an image.
+    /// The formats of texts derived from an image.
     static let plainText = ImageFormat(name: "text", mediaType: "text/plain; charset=utf-8")
     static let json = ImageFormat(name: "JSON", mediaType: "application/json")
 
@@ -49,7 +49,7 @@ extension ImageFormat {
 }
 
 extension ImageRecipe.Output {
-    /// The format of a result's bytes; nil: they are something else.
+    /// The format of a result's bytes; nil if it is unknown.
     func format(of bytes: [UInt8]) -> ImageFormat? {
         switch self {
         case .description: return .json
