@@ -1,38 +1,38 @@
 import TextIdentity
 
-/// Invalidations by this machine that the fleet has not been told yet: a value, without I/O.
+/// Invalidations by this machine that are not yet published to the fleet: a value without I/O.
 struct PendingInvalidations: Sendable {
     struct Item: Sendable {
         var scope: RemoteInvalidation
-        /// The generation that begins with it; of one resource alone.
+        /// The generation that begins with the invalidation, if its scope is a single resource.
         var generation = RemoteGeneration.new()
-        /// The objects that it makes useless.
+        /// The objects to delete.
         var objects: [String] = []
     }
 
-    /// Beyond so many of several resources that wait, one of everything takes their place.
+    /// The maximum number of pending scopes with several resources. Beyond it, one invalidation of everything replaces them.
     static let maxScopes = 64
 
     private let maxCount: Int
-    /// By their places in the order in which they came.
+    /// The items by number, in the order of insertion.
     private var items: [Int: Item] = [:]
-    /// The places of those of one resource, by its URL.
+    /// The numbers of the items with a single resource, by its URL.
     private var resources: [ByteText: Int] = [:]
-    /// The places of those of several resources.
+    /// The numbers of the items with several resources.
     private var several: [RemoteInvalidation: Int] = [:]
     private var first = 0
     private var end = 0
-    /// The number of those that were dropped because too many waited.
+    /// The number of dropped items.
     private(set) var lost = 0
 
-    /// - Parameter maxCount: The number of resources that an outage of the store may leave waiting.
+    /// - Parameter maxCount: The maximum number of pending resources, which accumulate during an outage of the store.
     init(maxCount: Int = 4096) { self.maxCount = maxCount }
 
     var count: Int { items.count }
-    /// Those of several resources.
+    /// The pending scopes with several resources.
     var scopes: [RemoteInvalidation] { Array(several.keys) }
 
-    /// Adds an invalidation, in the place of an earlier one of the same resources; the oldest of a resource is dropped when there are too many.
+    /// Adds an invalidation, which replaces an earlier one of the same resources. If there are too many resources, the oldest is dropped.
     mutating func add(_ item: Item) {
         guard let url = item.scope.url?.asBytes else { return addScope(item) }
         var item = item
@@ -70,15 +70,15 @@ struct PendingInvalidations: Sendable {
 
     private mutating func passGaps() { while first < end, items[first] == nil { first += 1 } }
 
-    /// The generation that a resource has here, as long as the fleet does not know it; nil: the one that its tombstone says.
+    /// The generation of a resource that is not yet published; nil if its tombstone has the generation.
     func generation(of url: String) -> RemoteGeneration? {
         resources[url.asBytes].flatMap { items[$0]?.generation }
     }
 
-    /// The oldest ones, which stay until they are told.
+    /// The oldest items, which remain until they are published.
     var batch: [Item] { Array((first..<end).lazy.compactMap { items[$0] }.prefix(RemoteInvalidation.maxBatch)) }
 
-    /// Notes that the fleet knows these. One that was added again meanwhile stays.
+    /// Removes published items, unless they were added again in the meantime.
     mutating func told(_ batch: [Item]) {
         for item in batch {
             let place = item.scope.url.map { resources[$0.asBytes] } ?? several[item.scope]
@@ -89,7 +89,7 @@ struct PendingInvalidations: Sendable {
         passGaps()
     }
 
-    /// Drops all of them.
+    /// Drops all items.
     mutating func drop() {
         lost += items.count
         (items, resources, several, first, end) = ([:], [:], [:], 0, 0)

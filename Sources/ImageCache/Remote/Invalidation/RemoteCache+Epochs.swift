@@ -1,9 +1,10 @@
 import ConcurrencyPrimitives
 import RemoteStore
 
-/// The invalidations that an object must be newer than to be used, and those that it is newer than when it is uploaded.
+/// The invalidations that an object must be newer than to be used, and those that it is marked with when it is uploaded.
 extension RemoteCache {
-    /// A resource's epoch in the fleet; nil: the store cannot tell, or is still to be told of an invalidation of many resources.
+    /// A resource's epoch in the fleet; nil if the store cannot be read, or an invalidation of several resources with this URL is not yet
+    /// published.
     func epoch(of url: String) async -> RemoteEpoch? {
         async let scopes = knownScopes(for: url)
         let generation = await generation(of: url)
@@ -11,12 +12,13 @@ extension RemoteCache {
         return RemoteEpoch(generation: generation, position: scopes.position, scope: scopes.last(matching: url))
     }
 
-    /// The end of the object of a response; nil: it may have been invalidated while it came, and is of no use to others.
+    /// The stamp of the object of a response; nil if the resource may have been invalidated since the request, so that the object must not
+    /// be shared.
     func stamp(of fill: RemoteFill, _ url: String) async -> RemoteStamp? {
         guard let scopes = await knownScopes(for: url) else { return nil }
         if let last = scopes.last(matching: url), fill.position?.reaches(last) != true { return nil }
         guard let generation = await generation(of: fill, url) else { return nil }
-        // Those between the fill's place and this one are of other resources.
+        // The invalidations between the fill's position and this one concern other resources.
         return RemoteStamp(generation: generation, position: scopes.position, uploaded: now())
     }
 
@@ -25,10 +27,10 @@ extension RemoteCache {
         return await tombstone(of: url).flatMap { RemoteGeneration($0) }
     }
 
-    /// The generation that a response belongs to, as an object is to say; nil: it may have been invalidated while it came.
+    /// The generation that a response belongs to; nil if the resource may have been invalidated since the request.
     private func generation(of fill: RemoteFill, _ url: String) async -> RemoteGeneration? {
         if let known = fill.epoch?.generation { return known }
-        // One that was fetched before this process invalidated it is not uploaded at all.
+        // A response that was requested before this process invalidated it is never uploaded.
         if let own = state.withLock({ $0.invalidations.generation(of: url) }) { return own }
         guard let tombstone = await tombstone(of: url) else { return nil }
         return RemoteGeneration(tombstone, requestedBefore: .now - fill.began)
@@ -41,20 +43,20 @@ extension RemoteCache {
     }
 }
 
-/// The state in which a fetch began, as its upload needs it.
+/// The state at the start of a fetch, which the upload of its response needs.
 struct RemoteFill: Sendable {
-    /// The resource's epoch, seen before the origin was asked; nil: it was not looked at.
+    /// The resource's epoch before the request to the origin; nil if it was not read.
     var epoch: RemoteEpoch?
-    /// The place in the log to which invalidations of many resources were known before the origin was asked.
+    /// The position in the log up to which invalidations of several resources were known before the request to the origin.
     var position: RemoteLogPosition?
-    /// Given back when the object is there.
+    /// The lease, which is released when the object is stored.
     var lease: RemoteLease?
     let began = ContinuousClock.now
 
     /// - Parameter position: ``RemoteCache/knownPosition``
     init(knowing position: RemoteLogPosition? = nil) { self.position = position }
 
-    /// The same for somebody who does not give the lease back.
+    /// The same state without the lease.
     var withoutLease: RemoteFill {
         var fill = self
         fill.lease = nil

@@ -2,23 +2,24 @@ import ConcurrencyPrimitives
 import DiskStore
 import RemoteStore
 
-/// Invalidations by this machine: tombstones for the look-ups of others, and an entry of the log for what they have already.
+/// Publishes invalidations by this machine: as tombstones for later look-ups of other machines, and in the log for their stored responses.
 extension RemoteCache {
-    /// The pauses after failures to tell the fleet.
+    /// The pauses after failed attempts to publish.
     private static let firstPause = Duration.milliseconds(250)
     private static let longestPause = Duration.seconds(8)
-    /// Tombstones that are written at once.
+    /// The maximum number of tombstones that are written in parallel.
     private static let width = 8
 
-    /// Invalidates a resource: the response to a request that begins from now on has a new generation, and objects of another are not used, here
-    /// at once and elsewhere as soon as the store knows.
+    /// Invalidates a resource. The response to a request that starts after this call has a new generation. Objects of other generations are
+    /// no longer used: here immediately, and elsewhere as soon as the store has the tombstone.
     ///
     /// - Parameter keys: The keys whose objects are deleted.
     func invalidate(_ keys: [EntryKey], url: String, allOwners: Bool) {
         add([.init(scope: .url(url, allOwners: allOwners), objects: keys.map(\.remoteKey))])
     }
 
-    /// Invalidates many resources at once: from now on no object of them is used here that was requested before the fleet has been told.
+    /// Invalidates several resources. From now on, this machine uses no object of them that was requested before the invalidation is
+    /// published.
     func invalidate(_ scope: RemoteInvalidation) { add([.init(scope: scope)]) }
 
     private func add(_ items: [PendingInvalidations.Item]) {
@@ -28,7 +29,7 @@ extension RemoteCache {
         }
     }
 
-    /// Tells the fleet of one batch after another until none waits, again and again after failures.
+    /// Publishes all pending invalidations in batches, and retries after failures.
     private func tell() async {
         var pause = Self.firstPause
         while !Task.isCancelled {
@@ -47,7 +48,7 @@ extension RemoteCache {
         }
     }
 
-    /// Tombstones first: who reads the log looks at them next.
+    /// Tombstones are written first, because readers of the log then read them.
     private func tell(_ batch: [PendingInvalidations.Item]) async -> Bool {
         guard await write(batch.filter { $0.scope.url != nil }) else { return false }
         let log = RemoteLog(tier, honoursConditions: state.withLock { $0.conditions != .ignoresConditions })
@@ -57,7 +58,7 @@ extension RemoteCache {
             try await log.append(entry, summarizing: RemoteScopes.bell)
         }
         guard let bell else { return false }
-        // At once: what waits no more must be known already.
+        // In one step, so that an invalidation is known before it stops being pending.
         state.withLock { state in
             state.scopes.known.learn(bell)
             state.invalidations.told(batch)
@@ -88,12 +89,12 @@ extension RemoteCache {
             try await tier.put(item.generation.bytes, at: RemoteGeneration.tombstone(of: url), .none)
         }
         guard isWritten != nil else { return false }
-        // They are of no use to anybody, whether they are deleted or not.
+        // Deleting the objects only saves space, as they are already invalid.
         await deleteNow(item.objects)
         return true
     }
 
-    /// Returns when everything was told, or this time has passed: what was not told then is dropped.
+    /// Waits until everything is published, or drops the rest after the given time.
     func finishTelling(within time: Duration) async {
         guard let teller = state.withLock({ $0.teller }) else { return }
         let isOver = Promise<Bool>()

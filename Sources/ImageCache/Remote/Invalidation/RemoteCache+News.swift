@@ -4,49 +4,49 @@ import DiskStore
 import Logging
 import RemoteStore
 
-/// The fleet's log as this process reads it.
+/// The state of reading the fleet's log.
 struct RemoteNews: Sendable {
-    /// Nil: not read from the disk yet.
+    /// Nil if it has not been read from disk.
     var cursor: RemoteLogCursor?
-    /// The tag of the bell that was looked at last.
+    /// The entity tag of the bell when it was last read.
     var tag: String?
     private var own: Set<[UInt8]> = []
 
-    /// Entries of this process that it has not met in the log yet.
+    /// The maximum number of this process's entries that it has not yet read in the log.
     private static let maxOwn = 4096
 
-    /// Notes an entry that this process is about to write: what it fetches from then on is newer.
+    /// Records an entry that this process is about to write. Responses that it fetches afterwards are newer.
     mutating func noteOwn(_ entry: [UInt8]) {
         if own.count >= Self.maxOwn { own.removeAll() }
         own.insert(entry)
     }
 
-    /// True if an entry is this process's own; asked once.
+    /// Returns true if an entry is this process's own. Each entry may be checked once.
     mutating func isOwn(_ entry: [UInt8]) -> Bool { own.remove(entry) != nil }
 }
 
-/// Invalidations by other machines: they end what this one has on its disk, in memory, and on the way there.
+/// Applies invalidations by other machines to the disk, to memory, and to running fetches.
 extension RemoteCache {
-    /// Looks at the bell, and reads the log from the place where the last look, or the last process on the directory, has ended.
+    /// Reads the bell, then the log from the place where this process, or the last process that used the directory, stopped.
     func readNews() async {
         let began = ContinuousClock.now
         await asking(counts: false) { (tier) async throws(RemoteError) in
             let tag = self.state.withLock { $0.news.tag }
             let reading = try await tier.read(RemoteBell.name, unless: tag)
-            // Before anything is removed: it is not to come back from the store meanwhile.
+            // Before anything is removed, so that it is not fetched again from the remote store.
             try await self.learnScopes(reading, readAt: began)
             if reading.content == .unchanged { return }
-            // Without a tag to compare, the log itself is looked at each time.
+            // Without an entity tag to compare, the log is read each time.
             if try await self.readLog(reading) { self.state.withLock { $0.news.tag = reading.tag } }
         }
     }
 
-    /// - Returns: False if the disk does not take what the log says: it is read again.
+    /// - Returns: False if the disk rejects a change; the entry is then read again.
     private func readLog(_ bell: RemoteReading) async throws(RemoteError) -> Bool {
         var cursor = state.withLock { $0.news.cursor } ?? RemoteLogCursor(number: storedCursor())
         let before = cursor
         var done = cursor
-        // After a failure too: what was carried out is not read again.
+        // Also after a failure, so that applied entries are not read again.
         defer {
             state.withLock { [done] in $0.news.cursor = done }
             if done.number != before.number { try? store.setNumber(done.number, named: cursorName) }
@@ -70,7 +70,7 @@ extension RemoteCache {
         return true
     }
 
-    /// An entry of the log; `nil`: it is absent; `.some(nil)`: it is damaged.
+    /// An entry of the log; `nil` if it does not exist, `.some(nil)` if it is damaged.
     func entry(_ position: RemoteLogPosition) async throws(RemoteError) -> [UInt8]?? {
         do throws(RemoteError) {
             return try await tier.read(position.name, unless: nil).bytes.map { .some($0) }
@@ -84,7 +84,7 @@ extension RemoteCache {
 
     // MARK: Applying
 
-    /// An entry that cannot be read contains nothing that this version knows.
+    /// Applies an entry. One that cannot be decoded has no invalidations that this version knows.
     private func apply(_ entry: [UInt8]) -> Bool {
         for invalidation in RemoteInvalidation.decode(entry) ?? [] {
             do throws(StoreError) { try apply(invalidation) } catch {
@@ -108,18 +108,18 @@ extension RemoteCache {
         }
     }
 
-    /// This machine was away for longer than the log goes back: whatever it has may have been invalidated.
+    /// Empties the cache: this machine was disconnected for longer than the log goes back, so any entry may have been invalidated.
     private func forgetAll() -> Bool {
         logger.warning("invalidations by other machines were missed: the cache is emptied", metadata: storeMetadata)
         do throws(StoreError) { try store.clear() } catch { return false }
         return true
     }
 
-    // MARK: The cursor on the disk
+    // MARK: Storing the cursor
 
     private func storedCursor() -> Int64? { try? store.number(named: cursorName) }
 
-    /// Another bucket or prefix has another log.
+    /// Each bucket and prefix has a log of its own.
     private var cursorName: String {
         let location = configuration.location
         let place = "\(location.endpoint) \(location.bucket) \(location.prefix)"

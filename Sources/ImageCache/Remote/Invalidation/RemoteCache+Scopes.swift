@@ -1,17 +1,17 @@
 import ConcurrencyPrimitives
 import RemoteStore
 
-/// The invalidations of many resources that this process knows, and the time of its last look.
+/// The invalidations of several resources that this process knows, and the state of reading them.
 struct RemoteScopeNews: Sendable {
     var known = RemoteScopes()
-    /// The tag of the bell that was looked at last.
+    /// The entity tag of the bell when it was last read.
     var tag: String?
-    /// The beginning of the last look that saw all of them; nil: none did.
+    /// The start of the last complete read; nil before the first.
     var looked: ContinuousClock.Instant?
-    /// The look that is under way.
+    /// The running read.
     var look: Task<Void, Never>?
 
-    /// Those known at a time, or later; nil: there was no look since.
+    /// The known invalidations, if they were read at or after a time; nil otherwise.
     func known(since time: ContinuousClock.Instant) -> RemoteScopes? {
         guard let looked, looked >= time else { return nil }
         return known
@@ -19,14 +19,14 @@ struct RemoteScopeNews: Sendable {
 }
 
 extension RemoteCache {
-    /// The place in the log to which invalidations of many resources are known, without a look at the store.
+    /// The position in the log up to which invalidations of several resources are known, without reading the store.
     var knownPosition: RemoteLogPosition? { state.withLock { $0.scopes.known.position } }
 
-    /// The time for which a look at the bell holds, where it is not looked at by itself.
+    /// The time for which a read remains valid if no interval is configured.
     private static let defaultInterval = Duration.seconds(2)
 
-    /// The invalidations of many resources that the log had an interval ago, or has; nil: the store cannot tell, or is still to be told
-    /// of one that includes a URL.
+    /// The invalidations of several resources, read within the last interval; nil if the store cannot be read, or an invalidation that
+    /// includes the URL is not yet published.
     func knownScopes(for url: String) async -> RemoteScopes? {
         let time = ContinuousClock.now - (configuration.invalidationInterval ?? Self.defaultInterval)
         let look = state.withLock { state -> Task<Void, Never>? in
@@ -37,7 +37,7 @@ extension RemoteCache {
             return look
         }
         await look?.value
-        // At once: one that waits no more is known.
+        // In one step, because an invalidation that is no longer pending is known.
         let (known, waiting) = state.withLock { ($0.scopes.known(since: time), $0.invalidations.scopes) }
         return waiting.contains { $0.matcher(url) } ? nil : known
     }
@@ -52,7 +52,7 @@ extension RemoteCache {
         state.withLock { $0.scopes.look = nil }
     }
 
-    /// Learns what the log has: all up to the bell from the bell, and the entries behind it.
+    /// Learns the invalidations up to the bell from the bell, and later ones from the entries behind it.
     func learnScopes(_ reading: RemoteReading, readAt time: ContinuousClock.Instant) async throws(RemoteError) {
         switch reading.content {
         case .unchanged: break
@@ -68,7 +68,7 @@ extension RemoteCache {
         state.withLock { $0.scopes.looked = max($0.scopes.looked ?? time, time) }
     }
 
-    /// Notes an entry of the log; nil: it is damaged.
+    /// Records an entry of the log; nil if it is damaged.
     func learn(_ entry: [UInt8]?, at place: RemoteLogPosition) {
         let batch = entry.flatMap { RemoteInvalidation.decode($0) }
         state.withLock { $0.scopes.known.learn(batch, at: place) }

@@ -1,26 +1,26 @@
 import Digests
 import RemoteStore
 
-/// The invalidations of a resource in the fleet as a machine knows them at one time.
+/// The invalidations of a resource that a machine knows at one time.
 struct RemoteEpoch: Sendable, Hashable {
     static let size = 16
 
-    /// The resource's own.
+    /// The generation of the resource.
     var generation: RemoteGeneration
-    /// The place in the log to which those of many URLs are known; nil: there is no log.
+    /// The position in the log up to which invalidations of several resources are known; nil if there is no log.
     var position: RemoteLogPosition?
-    /// The place of the last one of many URLs that includes this one; nil: there is none.
+    /// The position of the last invalidation of several resources that includes this one; nil if there is none.
     var scope: RemoteLogPosition?
 
-    /// True if an object's response was requested after all of them.
+    /// True if an object's response was requested after all these invalidations.
     ///
-    /// - Parameter stamp: The object's; nil: it has none.
+    /// - Parameter stamp: The stamp of the object; nil if it has none.
     func allows(_ stamp: RemoteStamp?) -> Bool {
         guard generation.allows(stamp?.generation ?? .first) else { return false }
         return scope.map { stamp?.position?.reaches($0) ?? false } ?? true
     }
 
-    /// Equal for machines that know the same invalidations.
+    /// A digest that is equal on machines that know the same invalidations.
     var digest: [UInt8] {
         var writer = FieldWriter()
         writer.write(scope?.number ?? 0)

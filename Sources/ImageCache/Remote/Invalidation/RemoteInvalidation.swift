@@ -2,21 +2,21 @@ import HTTPCaching
 import HTTPSemantics
 import TextIdentity
 
-/// The scope of an invalidation, as machines tell each other.
+/// The scope of an invalidation in the fleet.
 enum RemoteInvalidation: Sendable, Hashable {
-    /// One resource by its key URL; of all owners, or of nobody in particular.
+    /// One resource by its key URL, of all owners or in the shared namespace only.
     case url(String, allOwners: Bool)
     case prefix(String)
     case host(String)
     case everything
 
-    /// The resource; nil: several.
+    /// The URL of a single resource; nil for several resources.
     var url: String? { if case .url(let url, _) = self { url } else { nil } }
 
-    /// A target of a removal; nil: it is not told to others.
+    /// The scope of a removal; nil if the target is not published as a scope.
     init?(_ target: RemovalTarget) {
         switch target {
-        // A shorter prefix ends more, which is no error.
+        // A shortened prefix invalidates more, which is allowed.
         case .prefix(let prefix): self = .prefix(String(prefix.prefix(Self.maxPrefixLength)))
         case .host(let host): self = .host(host)
         case .everything: self = .everything
@@ -24,7 +24,7 @@ enum RemoteInvalidation: Sendable, Hashable {
         }
     }
 
-    // Key URLs are texts of the caller: scopes are equal if their bytes are.
+    // The scope with its text as bytes, by which scopes are compared.
     private var identity: (kind: Int, text: ByteText, allOwners: Bool) {
         switch self {
         case .url(let url, let allOwners): (0, url.asBytes, allOwners)
@@ -42,7 +42,7 @@ enum RemoteInvalidation: Sendable, Hashable {
         hasher.combine(identity.allOwners)
     }
 
-    /// Matches the key URLs that are meant.
+    /// Matches the key URLs in the scope.
     var matcher: @Sendable (String) -> Bool {
         switch self {
         case .url(let url, _): { $0.hasSameBytes(as: url) }
@@ -55,12 +55,12 @@ enum RemoteInvalidation: Sendable, Hashable {
     // MARK: Coding
 
     private static let formatVersion: UInt8 = 1
-    /// Invalidations of one entry of the log.
+    /// The maximum number of invalidations in an entry of the log.
     static let maxBatch = 256
-    /// Characters of a prefix as the fleet is told it.
+    /// The maximum length of a prefix in characters.
     private static let maxPrefixLength = 1024
 
-    /// An entry of the log, which a random number makes unlike any other.
+    /// An entry of the log, which a random number makes unique.
     static func encode(_ batch: [RemoteInvalidation], number: Int64 = .random(in: 0 ... .max)) -> [UInt8] {
         var writer = FieldWriter()
         writer.write(formatVersion)
@@ -70,7 +70,7 @@ enum RemoteInvalidation: Sendable, Hashable {
         return writer.bytes
     }
 
-    /// `nil` for bytes that are no entry of the log.
+    /// Returns `nil` for bytes that are not an entry of the log.
     static func decode(_ bytes: [UInt8]) -> [RemoteInvalidation]? {
         var reader = FieldReader(bytes)
         guard reader.readByte() == formatVersion, reader.readInt64() != nil, let count = reader.readLength(),

@@ -1,22 +1,22 @@
 import RemoteStore
 
-/// The invalidations of many URLs at once that the fleet's log has: a value, without I/O.
+/// The invalidations of several URLs in the fleet's log: a value without I/O.
 ///
-/// An object carries the place in the log to which its writer knew them before it asked the origin (``RemoteStamp``). One that has not
-/// reached an invalidation of its URL was, or may have been, requested before, and is not used.
+/// An object has the position in the log up to which its writer knew the log before the request to the origin (``RemoteStamp``). If that
+/// position is before an invalidation of its URL, the response may have been requested before it, and the object is not used.
 struct RemoteScopes: Sendable, Hashable {
-    /// Beyond so many, the older half becomes one of everything.
+    /// The maximum number of scopes. Beyond it, an invalidation of everything replaces the older half.
     static let maxCount = 256
     private static let formatVersion: UInt8 = 1
 
-    /// All invalidations up to this place are known; nil: there is no log.
+    /// The position up to which all invalidations are known; nil if there is no log.
     private(set) var position: RemoteLogPosition?
-    /// The number of the last entry with each.
+    /// The number of the last entry with each scope.
     private var entries: [RemoteInvalidation: Int64] = [:]
 
     var count: Int { entries.count }
 
-    /// The place of the last one that includes a URL; nil: none does.
+    /// The position of the last invalidation that includes a URL; nil if there is none.
     func last(matching url: String) -> RemoteLogPosition? {
         guard let position else { return nil }
         let last = entries.filter { $0.key.matcher(url) }.values.max()
@@ -25,7 +25,7 @@ struct RemoteScopes: Sendable, Hashable {
 
     // MARK: Learning
 
-    /// Notes what a bell sums up.
+    /// Adds the summary of a bell.
     mutating func learn(_ bell: RemoteBell) {
         begin(bell.position.log)
         for (scope, entry) in Self.decode(bell) { add(scope, entry) }
@@ -33,7 +33,7 @@ struct RemoteScopes: Sendable, Hashable {
         position = position.map { $0.reaches(bell.position) ? $0 : bell.position } ?? bell.position
     }
 
-    /// Notes an entry of the log; nil: it cannot be read, and may say anything.
+    /// Adds an entry of the log; nil if it cannot be read, and may invalidate anything.
     mutating func learn(_ batch: [RemoteInvalidation]?, at place: RemoteLogPosition) {
         begin(place.log)
         for scope in batch ?? [.everything] where scope.url == nil { add(scope, place.entry) }
@@ -42,7 +42,7 @@ struct RemoteScopes: Sendable, Hashable {
         if last.entry + 1 == place.entry { position = place }
     }
 
-    /// A log is begun anew when the former one has expired, with all that it has invalidated.
+    /// Starts again for a new log. It is only created when the former log has expired with all objects that it invalidated.
     private mutating func begin(_ log: UInt32) {
         if let position, position.log != log { self = RemoteScopes() }
     }
@@ -51,7 +51,7 @@ struct RemoteScopes: Sendable, Hashable {
         entries[scope] = max(entries[scope] ?? 0, entry)
     }
 
-    /// Keeps the number of them within its limit: objects from before the middle one are of no use any more, whatever their URL.
+    /// Limits the number of scopes, by invalidating all objects from before the middle one.
     private mutating func merge() {
         if entries.count > Self.maxCount {
             let places = entries.values.sorted()
@@ -63,7 +63,7 @@ struct RemoteScopes: Sendable, Hashable {
 
     // MARK: Coding
 
-    /// The bell for a place in the log.
+    /// Makes the bell for a position in the log.
     static func bell(
         _ former: RemoteBell, _ entries: [(position: RemoteLogPosition, content: [UInt8]?)]
     ) -> RemoteBell {
@@ -82,7 +82,7 @@ struct RemoteScopes: Sendable, Hashable {
         return RemoteBell(entries.last?.position ?? former.position, summary: writer.bytes)
     }
 
-    /// A bell that does not say, in a way that is known here, what was invalidated may stand for anything.
+    /// Decodes the summary of a bell. An unknown format may invalidate anything.
     private static func decode(_ bell: RemoteBell) -> [(RemoteInvalidation, Int64)] {
         guard let summary = bell.summary else { return [(.everything, bell.position.entry)] }
         return summary.isEmpty ? [] : decode(summary) ?? [(.everything, bell.position.entry)]

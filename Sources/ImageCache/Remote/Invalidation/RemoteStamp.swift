@@ -1,20 +1,20 @@
 import FoundationEssentials
 import RemoteStore
 
-/// The end of an object: the invalidations before its response was requested, and the time of its upload by the clock of who uploaded it.
+/// The trailer of an object: the invalidations before its response was requested, and the time of its upload by the uploader's clock.
 struct RemoteStamp: Sendable, Hashable {
     private static let mark = Array("IMGCST02".utf8)
     private static let size = RemoteGeneration.size + 16 + mark.count
-    /// Seconds by which clocks are taken for equal: the store's times are whole seconds, and an upload takes time.
+    /// The difference in seconds up to which clocks count as equal, because the store's times are whole seconds and an upload takes time.
     private static let tolerance = 3.0
 
-    /// The resource's.
+    /// The generation of the resource.
     var generation: RemoteGeneration
-    /// The place in the log to which those of many URLs were known; nil: there was no log.
+    /// The position in the log up to which invalidations of several URLs were known; nil if there was no log.
     var position: RemoteLogPosition?
     var uploaded: Date
 
-    /// The bytes that stand behind the object's content.
+    /// The bytes that follow the object's content.
     var encoded: [UInt8] {
         var writer = FieldWriter()
         writer.write(position?.number ?? 0)
@@ -22,7 +22,7 @@ struct RemoteStamp: Sendable, Hashable {
         return generation.bytes + writer.bytes + Self.mark
     }
 
-    /// Separates an object's content from its stamp; one without was made before there were invalidations, at an unknown time.
+    /// Separates an object's content from its stamp. An object without one was made by a version without invalidations.
     static func split(_ object: [UInt8]) -> (content: [UInt8], stamp: RemoteStamp?) {
         guard object.count >= size, object.suffix(mark.count).elementsEqual(mark) else { return (object, nil) }
         let stamp = object.suffix(size)
@@ -37,7 +37,8 @@ struct RemoteStamp: Sendable, Hashable {
         )
     }
 
-    /// The seconds to add to times by the uploader's clock to have them by this machine's, when the store says that the object is so old.
+    /// The seconds to add to times of the uploader's clock to get those of this machine's clock, given the object's age according to the
+    /// store.
     func shift(now: Date, age: Duration?) -> Double {
         guard let age else { return 0 }
         let shift = now.timeIntervalSince(uploaded) - Double(age.components.seconds)
