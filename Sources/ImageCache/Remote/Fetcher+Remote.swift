@@ -3,12 +3,12 @@ import DiskStore
 import HTTPCaching
 import HTTPTypes
 
-/// The way over the store that several machines share: after a miss on the disk, before the origin.
+/// Uses the store shared with other machines, after a miss on disk and before the origin.
 extension Fetcher {
-    /// Stores on the disk what the remote store has for a request of which nothing is there: with the times of its request and response,
-    /// so that its age is right. The caching rules decide then, as about everything on the disk.
+    /// Copies the response to a request from the remote store to the disk. The times of its original request and response are kept, so that
+    /// its age is right. The caching rules then apply as to any entry.
     ///
-    /// - Returns: The new entry, if something was found that may be stored.
+    /// - Returns: The new entry, if there was a storable response.
     func storeFromRemote(_ look: RemoteLook) async -> RemoteFinding {
         var finding = RemoteFinding(fill: RemoteFill(knowing: remote?.knownPosition))
         let (resolved, generation) = (look.resolved, look.generation)
@@ -29,7 +29,7 @@ extension Fetcher {
         return finding
     }
 
-    /// The body gets into the store as if it had come from the origin, without a request.
+    /// Stores the body as if the origin had sent it.
     private func store(
         _ object: RemoteObject, _ variant: String, _ resolved: ResolvedRequest, _ generation: Generation
     ) async -> Int64? {
@@ -50,10 +50,10 @@ extension Fetcher {
         }
     }
 
-    /// Uploads a file that the origin has just sent or confirmed, behind the response.
+    /// Uploads a file that the origin has sent or confirmed, in the background.
     ///
-    /// - Parameter fill: The state before the origin was asked.
-    /// - Returns: False if it cannot be shared, or has been confirmed in parts only.
+    /// - Parameter fill: The state before the request to the origin.
+    /// - Returns: False if the file must not be shared, or if only the head of its list of parts is replaced.
     @discardableResult
     func share(_ file: CachedFile, _ resolved: ResolvedRequest, _ fetch: Fetch, _ fill: RemoteFill) -> Bool {
         guard let remote, [.network, .networkResumed, .revalidated].contains(file.source), file.isStored,
@@ -67,13 +67,13 @@ extension Fetcher {
 
     // MARK: Rules
 
-    /// True if what is derived from a file may be shared with other machines.
+    /// True if images derived from a file may be shared with other machines.
     func mayShareImages(of file: CachedFile, _ resolved: ResolvedRequest) -> Bool {
         guard let remote, file.isStored, !file.isOfOtherRequest, isShareable(resolved) else { return false }
         return isShareable(file.response, resolved, remote)
     }
 
-    /// True if the policy of a request lets a stored response answer it, or be confirmed for it.
+    /// True if the policy of a request allows the use or revalidation of a stored response.
     func mayUseRemote(_ resolved: ResolvedRequest) -> Bool {
         let request = resolved.request
         guard isShareable(resolved), request.changedSince == nil, request.goneOriginal == nil else { return false }
@@ -84,7 +84,7 @@ extension Fetcher {
         }
     }
 
-    /// True if responses to a request may be shared with other machines, as far as the request tells.
+    /// True if the request allows sharing its response with other machines.
     func isShareable(_ resolved: ResolvedRequest) -> Bool {
         let request = resolved.request
         guard let remote, request.method == .get, request.body == nil, request.transport == nil else { return false }
@@ -95,8 +95,8 @@ extension Fetcher {
         }
     }
 
-    /// True if a response is for all whom its key is for: for everybody, if the rules of a shared cache let it be stored (RFC 9111
-    /// section 3).
+    /// True if the response may be used by all users in the key's namespace. In the shared namespace, a shared cache must be allowed to
+    /// store it (RFC 9111 section 3).
     func isShareable(_ response: StoredResponse, _ resolved: ResolvedRequest, _ remote: RemoteCache) -> Bool {
         guard response.status == .ok, response.ownVersion == nil, rules.variantKey(of: response) != nil else {
             return false
@@ -105,10 +105,10 @@ extension Fetcher {
         return !response.fields.contains(.setCookie) && isStorable(response, resolved, in: .shared)
     }
 
-    /// True if a response from the remote store is one to this URL that this cache would have stored itself.
+    /// True if a response from the remote store belongs to this URL, and this cache would have stored it.
     func isUsable(_ record: ResponseRecord, for resolved: ResolvedRequest) -> Bool {
         let response = record.response
-        // Whoever has stored it may have shared more than this machine does.
+        // The machine that stored the response may share more than this one.
         guard let remote, isShareable(response, resolved, remote) else { return false }
         return record.url == resolved.url && response.requestMethod == .get && !response.isInvalidated
             && isStorable(response, resolved, in: rules.mode)
@@ -123,7 +123,7 @@ extension Fetcher {
 }
 
 extension CachedFile {
-    /// The file as one that came from the remote store for this request.
+    /// The file, marked as coming from the remote store in this request.
     var fromRemote: CachedFile {
         var file = self
         file.source = .remote

@@ -2,7 +2,7 @@ import ConcurrencyPrimitives
 import HTTPTypes
 import Transfer
 
-/// Counts the requests that pass through a transport.
+/// Counts the requests of a transport.
 struct MeteredTransport: HTTPTransport {
     private let transport: any HTTPTransport
     private let traffic: RemoteTraffic
@@ -26,7 +26,7 @@ struct MeteredTransport: HTTPTransport {
     func shutDown() async { await transport.shutDown() }
 }
 
-/// The counts of a remote store's requests.
+/// The counts of requests to a remote store.
 final class RemoteTraffic: Sendable {
     private let state = Locked(RemoteStatistics.Traffic())
 

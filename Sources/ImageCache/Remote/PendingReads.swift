@@ -1,7 +1,7 @@
 import ConcurrencyPrimitives
 import RemoteStore
 
-/// The requests to the remote store that somebody waits for.
+/// The running requests to the remote store with a waiting caller.
 struct PendingReads: Sendable {
     private var cancellations: [Int: @Sendable () -> Void] = [:]
     private var last = 0
@@ -20,27 +20,28 @@ struct PendingReads: Sendable {
     }
 }
 
-/// The progress of a request that somebody waits for.
+/// The progress of a request.
 private struct ReadProgress: Sendable {
-    /// The time at which it had a place, and was sent.
+    /// The time at which the request acquired a slot and was sent.
     var began: ContinuousClock.Instant?
     var hasHead = false
 }
 
-/// The end of a request that somebody waited for.
+/// The result of a request with a waiting caller.
 struct EndedRead<Value: Sendable>: Sendable {
     let result: Result<Value, RemoteError>
-    /// The time since it was sent: waiting for a place is no time of the store's.
+    /// The time since the request was sent, without the wait for a slot.
     let time: Duration
 }
 
 extension RemoteCache {
-    /// Makes a request that somebody waits for, in its turn.
+    /// Makes a request with a waiting caller in a slot.
     ///
-    /// It ends as cancelled when the breaker opens: all wait together for a store that does not respond, and not one after another. It ends so, too,
-    /// if it has waited for a place and its response has not begun when the time for that is over, which counts from here.
+    /// The request is cancelled when the circuit opens, so that requests to an unresponsive store fail together rather than one after
+    /// another. It is also cancelled if it had to wait for a slot and its response has not started within the time limit, counted from this
+    /// call.
     ///
-    /// - Parameter places: The places of those that run.
+    /// - Parameter places: The slots.
     func awaiting<Value: Sendable>(
         _ places: AsyncSemaphore,
         _ request: @escaping @Sendable (any RemoteTier) async throws(RemoteError) -> Value
@@ -56,7 +57,7 @@ extension RemoteCache {
             let reader = tier.reporting { progress.withLock { $0.hasHead = true } }
             do throws(RemoteError) { return .success(try await request(reader)) } catch { return .failure(error) }
         }
-        // One that is sent at once has the transport's limits of time, which are the same.
+        // A request that is sent immediately is subject to the equal time limits of the transport.
         let limit =
             hasPlace
             ? nil

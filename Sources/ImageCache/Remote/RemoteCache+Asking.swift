@@ -1,25 +1,25 @@
 import ConcurrencyPrimitives
 import RemoteStore
 
-/// Requests to the store, as far as the breaker lets them be made.
+/// Requests to the store, subject to the circuit breaker.
 ///
-/// Reads of objects decide about the store: their quick success ends what is held against it. Small requests, and changes, count when they fail;
-/// a store whose tombstones are quick may have slow objects.
+/// Only reads of objects can close the circuit. Other small requests and changes count when they fail, as a store may be slow for objects
+/// but fast for tombstones.
 extension RemoteCache {
     /// The outcome of a read of an object.
     enum ObjectReading<Value: Sendable>: Sendable {
-        /// The store is left alone.
+        /// The circuit is open.
         case skipped
-        /// The store has failed, or has given what is not the object, for this reason.
+        /// The store failed, or returned a wrong object.
         case failed(RemoteError)
         case done(Value)
     }
 
-    /// Reads an object that somebody waits for.
+    /// Reads an object for a waiting caller.
     ///
     /// - Parameters:
-    ///   - places: The places of those that run.
-    ///   - byteCount: The length of what was read; nil: its time says nothing of the store.
+    ///   - places: The slots for such reads.
+    ///   - byteCount: The length of the result; nil if its time should not be assessed.
     func reading<Value: Sendable>(
         _ key: String, in places: AsyncSemaphore, counts: Bool = true, byteCount: (Value) -> Int?,
         _ request: @escaping @Sendable (any RemoteTier) async throws(RemoteError) -> Value
@@ -28,7 +28,7 @@ extension RemoteCache {
         let ended = await awaiting(places, request)
         switch ended.result {
         case .success(let value):
-            // Several long ones share the network's pace.
+            // The time for the transfer is deducted, because parallel reads share the bandwidth.
             let time = byteCount(value).map { max(.zero, ended.time - Self.time(for: $0)) }
             finished(.responded(after: time ?? .zero), permit, reading: key)
             return .done(value)
@@ -38,10 +38,10 @@ extension RemoteCache {
         }
     }
 
-    /// Asks the store for something small that somebody waits for, within the time of a read.
+    /// Makes a small request for a waiting caller, within the time of a read.
     ///
-    /// - Parameter counts: False if it is not worth counting that the request was not made.
-    /// - Returns: `nil` without a response that is of use.
+    /// - Parameter counts: False to not count a request that is skipped.
+    /// - Returns: `nil` if there is no response.
     @discardableResult
     func asking<Value: Sendable>(
         counts: Bool = true, _ request: @escaping @Sendable (any RemoteTier) async throws(RemoteError) -> Value
@@ -58,9 +58,9 @@ extension RemoteCache {
         }
     }
 
-    /// Changes the store, behind the response; returns false if that failed, or could not be tried.
+    /// Changes the store in the background. Returns false if that failed or was skipped.
     ///
-    /// - Parameter change: Returns true if something was uploaded.
+    /// - Parameter change: Returns true if it uploaded something.
     func changing(_ change: (any RemoteTier) async throws(RemoteError) -> Bool) async -> Bool {
         let isUpload = await attempt(change)
         state.withLock { state in
@@ -79,7 +79,7 @@ extension RemoteCache {
             finished(.unknown, permit)
             return isUpload
         } catch {
-            // Uploads that time out say little of reads, which are shorter.
+            // Time-outs of uploads do not indicate time-outs of reads, which are shorter.
             if case .timeout = error {
                 finished(.failed, permit, error)
             } else {
@@ -89,14 +89,14 @@ extension RemoteCache {
         }
     }
 
-    /// The time that bytes take over a good network, ten a microsecond: a long object is not a slow response.
+    /// The time to transfer bytes over a good network (10 bytes per microsecond), so that a long object does not count as a slow response.
     private static func time(for byteCount: Int) -> Duration { .microseconds(byteCount / 10) }
 
     // MARK: The breaker
 
     /// - Parameters:
     ///   - mayProbe: True for reads of objects.
-    ///   - counts: False for a request that nobody waits for: that it was not made is not worth counting.
+    ///   - counts: False to not count a request that is skipped.
     func mayAsk(mayProbe: Bool = false, counts: Bool = true) -> CircuitBreaker.Permit? {
         state.withLock { state in
             let permit = state.breaker.mayAsk(mayProbe: mayProbe, at: .now)
@@ -105,7 +105,7 @@ extension RemoteCache {
         }
     }
 
-    /// - Parameter isSmall: True if a response tells nothing of reads of objects.
+    /// - Parameter isSmall: True if the response does not indicate how reads of objects perform.
     private static func outcome(
         of error: RemoteError, after time: Duration = .zero, isSmall: Bool = false
     ) -> CircuitBreaker.Outcome {
@@ -117,7 +117,7 @@ extension RemoteCache {
         }
     }
 
-    /// - Parameter key: The object that was read; nil: it was none.
+    /// - Parameter key: The object that was read; nil for other requests.
     private func finished(
         _ outcome: CircuitBreaker.Outcome, _ permit: CircuitBreaker.Permit, _ error: RemoteError? = nil,
         reading key: String? = nil
@@ -129,7 +129,7 @@ extension RemoteCache {
             let change = state.breaker.finished(outcome, permit, at: .now)
             if change == .closed { state.suspect = nil }
             let ended = change == .opened ? state.reads.takeAll() : []
-            // One that was cancelled is no sign that an outage is over.
+            // A cancelled request does not end an outage.
             let notice = error == .cancelled ? nil : state.notices.notice(isFailure: isFailure, change)
             return (notice, ended)
         }

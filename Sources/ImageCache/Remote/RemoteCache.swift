@@ -5,11 +5,11 @@ import Logging
 import RemoteStore
 import Transfer
 
-/// The store that this cache shares with other machines: looked into after the disk, written to behind the response.
+/// The store shared with other machines. It is read after a miss on disk, and written in the background.
 ///
-/// Nothing here fails a request. A store that fails or is slow is left alone by a breaker.
+/// No failure of the store fails a request. A circuit breaker stops the use of a store that fails or is slow.
 final class RemoteCache: Sendable {
-    /// A change of the store that waits.
+    /// A pending change of the store.
     enum Change: Sendable {
         case upload(CachedFile, url: String, EntryKey, RemoteFill)
         case image(RemoteImage, Generation)
@@ -19,19 +19,20 @@ final class RemoteCache: Sendable {
 
     struct State {
         var breaker: CircuitBreaker
-        /// The object whose read has failed or was slow last: while the store is left alone, a read of it tells if it works again.
+        /// The object whose read failed or was slow last. While the circuit is open, reading it again shows whether the store has
+        /// recovered.
         var suspect: String?
         var reads = PendingReads()
         var notices = RemoteNotices()
-        /// The store's way with conditions of uploads; nil: not known yet.
+        /// The store's handling of conditional uploads; nil if it is not yet known.
         var conditions: RemoteProbe.Outcome?
         var watch: Task<Void, Never>?
-        /// Keys whose last response could not be shared.
+        /// Keys whose last responses could not be shared.
         var unshareable = RecentKeys()
         var queue: RemoteQueue<Change>
         var counts = RemoteStatistics()
         var invalidations = PendingInvalidations()
-        /// Tells the fleet of them.
+        /// The task that publishes the invalidations.
         var teller: Task<Void, Never>?
         var news = RemoteNews()
         var scopes = RemoteScopeNews()
@@ -41,12 +42,12 @@ final class RemoteCache: Sendable {
     }
 
     let configuration: RemoteStoreConfiguration
-    /// For whatever somebody waits for.
+    /// For requests with a waiting caller.
     let tier: S3Tier
-    /// For changes behind the response: long uploads are not in the way of reads.
+    /// For background changes, so that long uploads do not delay reads.
     let uploadTier: S3Tier
-    /// The places of requests that somebody waits for, and of parts, which are long. The transport has as many, so that none waits there, where
-    /// no time would run out.
+    /// The slots of requests with a waiting caller, and of reads of parts, which take longer. The transport has the same number of slots,
+    /// so that no request waits there without a time limit.
     let reads: AsyncSemaphore
     let parts = AsyncSemaphore(RemoteStoreConfiguration.maxPartReads)
     private let transports: [any HTTPTransport]
@@ -109,19 +110,19 @@ final class RemoteCache: Sendable {
 
     // MARK: Reading
 
-    /// The outcome of a look-up of a response.
+    /// The result of a look-up of a response.
     struct LookUp: Sendable {
-        /// Verified, and of its resource's epoch; nil: there is none, or none that can be had now.
+        /// The object, verified and in the resource's epoch; nil if there is none, or it cannot be read.
         var object: RemoteObject?
-        /// The resource's; nil: the store cannot tell.
+        /// The epoch of the resource; nil if the store cannot be read.
         var epoch: RemoteEpoch?
-        /// False if the store is left alone.
+        /// False if the circuit was open.
         var wasAsked = true
     }
 
-    /// The object that is stored for a key.
+    /// Looks up the object of a key.
     func object(for key: EntryKey, of url: String) async -> LookUp {
-        // Both are looked at before the origin is asked.
+        // Both are read before the request to the origin.
         async let epoch = epoch(of: url)
         switch await storedObject(for: key) {
         case .skipped: return LookUp(wasAsked: false)
@@ -156,7 +157,7 @@ final class RemoteCache: Sendable {
             return .done(nil)
         }
         let now = now()
-        // The store's times are whole seconds: a response is not from the future for that.
+        // The store's times are whole seconds, which must not put a response in the future.
         let shift = min(
             stamp?.shift(now: now, age: reading.age) ?? 0, now.timeIntervalSince(object.record.response.responseTime))
         object.record.response.requestTime += shift
@@ -164,7 +165,7 @@ final class RemoteCache: Sendable {
         return .done((object, stamp))
     }
 
-    /// A look-up is over, with all its looks: an object was used, or nothing was of use to the request.
+    /// Records the end of a look-up: true if an object was used.
     func noteLookUp(_ isHit: Bool) {
         state.withLock { state in if isHit { state.counts.hits += 1 } else { state.counts.misses += 1 } }
     }
@@ -179,7 +180,7 @@ final class RemoteCache: Sendable {
 
     // MARK: Writing
 
-    /// Stores the file of a URL for other machines: after those that wait already, unless others wait for this one.
+    /// Uploads the file of a URL after all pending changes, or before them if other machines wait for it.
     ///
     /// - Returns: False if the file is too long.
     func upload(_ file: CachedFile, url: String, for key: EntryKey, _ fill: RemoteFill) -> Bool {
@@ -189,7 +190,7 @@ final class RemoteCache: Sendable {
         return true
     }
 
-    /// Deletes objects that others wait to see gone.
+    /// Deletes objects for whose deletion other machines wait.
     func delete(_ names: [String]) {
         for name in names { add(.init(key: name, size: 0, work: .delete, isUrgent: true)) }
     }
@@ -203,11 +204,11 @@ final class RemoteCache: Sendable {
             state.workers[number] = Task(executorPreference: executor) { await self.work(first, number) }
             return dropped
         }
-        // Outside of the lock: a lease that is dropped adds a change.
+        // Outside of the lock, because releasing a lease adds a change.
         withExtendedLifetime(dropped) {}
     }
 
-    /// Makes one change after another until there is none.
+    /// Makes changes until there are none.
     private func work(_ first: RemoteQueue<Change>.Change, _ number: Int) async {
         var next: RemoteQueue<Change>.Change? = first
         while let change = next {
@@ -229,7 +230,7 @@ final class RemoteCache: Sendable {
         if case .parts(let change) = change.work { return await make(change) }
         var object: [UInt8]?
         var lease: RemoteLease?
-        // Invalidated meanwhile, or gone: there is nothing to share.
+        // Nothing is shared if the file was invalidated or removed in the meantime.
         switch change.work {
         case .upload(let file, let url, let key, let fill):
             lease = fill.lease
@@ -253,7 +254,7 @@ final class RemoteCache: Sendable {
         if isDone { await lease?.released() }
     }
 
-    /// A file as an object; `nil` when it cannot be read.
+    /// A file as an object; `nil` if it cannot be read.
     private static func object(of file: CachedFile, _ url: String, _ key: EntryKey) -> [UInt8]? {
         let head = ResponseRecord(url: url, response: file.response).encoded
         guard head.count <= RemoteObject.maxHeadSize else { return nil }
@@ -262,15 +263,15 @@ final class RemoteCache: Sendable {
         return count == body.count ? RemoteObject.encode(head: head, body: body, key: key) : nil
     }
 
-    // MARK: The end
+    // MARK: Closing
 
-    /// Drops the changes that wait.
+    /// Drops the pending changes.
     func dropWaiting() {
         let dropped = state.withLock { $0.queue.dropWaiting() }
         withExtendedLifetime(dropped) {}
     }
 
-    /// Tells the fleet of what it was not told yet, makes the changes that wait, and shuts down: in this time altogether.
+    /// Publishes the pending invalidations, makes the pending changes, and shuts down, within a total time.
     func close(within time: Duration) async {
         let deadline = ContinuousClock.now + time
         func left() -> Duration { max(.zero, deadline - .now) }
@@ -302,7 +303,7 @@ final class RemoteCache: Sendable {
 }
 
 extension TransferEngine {
-    /// An engine for requests to a store: so many at a time, whatever becomes of them.
+    /// An engine for requests to a store, with a fixed number of concurrent transfers.
     fileprivate static func ofStore(width: Int) -> TransferEngine {
         var configuration = Configuration()
         configuration.maxTransfers = width

@@ -3,22 +3,22 @@ import Digests
 import DiskStore
 import RemoteStore
 
-/// A derived image as one object of a remote store.
+/// A derived image as an object in the remote store.
 ///
-/// Its key is made of the original's key, the SHA-256 of the original's bytes, and the recipe: an image is found only by who has the
-/// very original that it was derived from, and a later original has other images.
+/// Its key consists of the original's key, the SHA-256 of the original's bytes, and the recipe. Only a machine with the same original can
+/// find the image, and a new version of the original has different images.
 struct RemoteImage: Sendable {
-    /// The original of an image, and the recipe.
+    /// The identity of an image: its original and its recipe.
     struct Identity: Sendable, Hashable {
         private static let version = "v1"
 
-        /// SHA-256 of all of it.
+        /// The SHA-256 of the identity.
         let digest: [UInt8]
         /// The key in the remote store.
         var remoteKey: String { ObjectClass.images.key(of: digest) }
 
         /// - Parameters:
-        ///   - original: SHA-256 of the original's bytes.
+        ///   - original: The SHA-256 of the original's bytes.
         ///   - recipe: ``ImageRecipe/text(decoder:)``
         init(key: EntryKey, original: [UInt8], recipe: String) {
             var writer = FieldWriter()
@@ -52,7 +52,7 @@ struct RemoteImage: Sendable {
         return writer.bytes + head + bytes
     }
 
-    /// `nil` for bytes that are something else, also another image.
+    /// Returns `nil` for invalid bytes, or for another image.
     init?(decoding object: [UInt8], _ identity: Identity) {
         var reader = FieldReader(object)
         guard reader.readByte() == Self.formatVersion else { return nil }
@@ -68,7 +68,7 @@ struct RemoteImage: Sendable {
 }
 
 extension RemoteCache {
-    /// The derived image with an identity, verified; `nil`: there is none, or none that can be had now.
+    /// Looks up a derived image and verifies it; `nil` if there is none, or it cannot be read.
     func image(_ identity: RemoteImage.Identity) async -> RemoteImage? {
         let name = identity.remoteKey
         let reading = await self.reading(name, in: reads, byteCount: { $0?.count ?? 0 }) {
@@ -89,7 +89,7 @@ extension RemoteCache {
         return image
     }
 
-    /// Stores a derived image for other machines, after what waits already.
+    /// Uploads a derived image after all pending changes.
     func upload(_ image: RemoteImage, in generation: Generation) {
         guard Int64(image.bytes.count) <= configuration.maxBodySize else { return }
         add(

@@ -2,7 +2,7 @@ import ConcurrencyPrimitives
 import DiskStore
 
 extension Fetcher {
-    /// A look at the remote store for a request, before the origin is asked.
+    /// A look-up in the remote store for a request, before the origin.
     struct RemoteLook {
         let resolved: ResolvedRequest
         let generation: Generation
@@ -11,22 +11,22 @@ extension Fetcher {
 
         /// The number of parts that are known to be in the remote store.
         var partsFound: Int { task.context.partsFound }
-        /// True if the store was looked into before, for the same request.
+        /// True if an earlier look-up was made for the same request.
         var hasLooked: Bool { task.context.shared.withLock { $0.hasLooked } }
     }
 
-    /// The outcome of a look at the remote store.
+    /// The result of a look-up in the remote store.
     struct RemoteFinding {
-        /// The number of the entry that was stored from there.
+        /// The number of the entry that was stored from the remote store.
         var entry: Int64?
-        /// The state in which the origin is to be asked: under a lease, if one was got.
+        /// The state for a request to the origin, with a lease if one was acquired.
         var fill = RemoteFill()
-        /// The store was asked.
+        /// True if the store was contacted.
         var wasAsked = false
-        /// Parts of the body came from there.
+        /// True if parts of the body were stored from the remote store.
         var hasParts = false
 
-        /// The same with what was seen before: several looks are one look-up.
+        /// Combines the result with an earlier one, as several attempts are one look-up.
         func after(_ former: RemoteFinding) -> RemoteFinding {
             var finding = self
             finding.wasAsked = wasAsked || former.wasAsked

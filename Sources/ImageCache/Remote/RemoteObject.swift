@@ -2,28 +2,28 @@ import Digests
 import DiskStore
 import RemoteStore
 
-/// A stored response as one object of a remote store: a prefix with its head, then the body.
+/// A stored response as an object in the remote store: a prefix with its head, then the body.
 ///
-/// The head stands in the object, not in its metadata (<doc:HeadInTheObject>).
+/// The head is in the object's content rather than in its metadata (<doc:HeadInTheObject>).
 struct RemoteObject: Sendable {
     var record: ResponseRecord
-    /// Empty if it stands in parts.
+    /// The body; empty if it is stored in parts.
     let body: [UInt8]
-    /// The parts that the body stands in; nil: it stands here.
+    /// The parts of the body; nil if the body is in this object.
     let parts: PartList?
 
     private static let formatVersion: UInt8 = 3
-    /// A version with a list of parts in the body's place.
+    /// The version with a list of parts instead of the body.
     private static let listVersion: UInt8 = 4
-    /// Bytes that a head has at most.
+    /// The size limit of a head in bytes.
     static let maxHeadSize = 1 << 20
 
-    /// - Parameter head: A record as it is stored (``ResponseRecord/encoded``).
+    /// - Parameter head: The encoded record (``ResponseRecord/encoded``).
     static func encode(head: [UInt8], body: [UInt8], key: EntryKey) -> [UInt8] {
         prefix(formatVersion, head, key) + head + body
     }
 
-    /// An object with a list of parts in the body's place (<doc:PartsOfLargeBodies>).
+    /// Encodes an object with a list of parts instead of the body (<doc:PartsOfLargeBodies>).
     static func encode(head: [UInt8], parts: PartList, key: EntryKey) -> [UInt8] {
         prefix(listVersion, head, key) + head + parts.encoded
     }
@@ -36,7 +36,7 @@ struct RemoteObject: Sendable {
         return writer.bytes
     }
 
-    /// `nil` for bytes that are something else, also the object of another key.
+    /// Returns `nil` for invalid bytes, or for the object of another key.
     init?(decoding bytes: [UInt8], key: EntryKey) {
         var reader = FieldReader(bytes)
         guard let version = reader.readByte(), [Self.formatVersion, Self.listVersion].contains(version) else {
@@ -57,6 +57,6 @@ struct RemoteObject: Sendable {
 }
 
 extension EntryKey {
-    /// The key in a remote store: a digest, so that a listing tells no URL.
+    /// The key in the remote store: a digest, so that listings do not reveal URLs.
     var remoteKey: String { ObjectClass.responses.key(of: ShortSHA256.digest(of: value.utf8)) }
 }

@@ -1,60 +1,60 @@
-/// Counts of a cache's remote store, since it was opened.
+/// The statistics of a cache's remote store since the cache was opened.
 public struct RemoteStatistics: Sendable, Hashable {
-    /// Look-ups that found an object of use: it answered the request, or the origin was asked about it.
+    /// Look-ups that found a usable object, which was used or revalidated.
     public var hits = 0
-    /// Look-ups that found nothing of use, also because they failed.
+    /// Look-ups that found no usable object, including failed ones.
     public var misses = 0
     /// Look-ups and changes that failed.
     public var errors = 0
-    /// Look-ups and changes that were not made because the store had failed, or was slow, before.
+    /// Look-ups and changes that were skipped because the circuit was open: the store had failed or was slow.
     public var skipped = 0
-    /// Leases that this machine got: it asked the origin for the fleet.
+    /// Leases acquired by this machine, which then contacted the origin for the fleet.
     public var leases = 0
-    /// Leases of other machines that had not renewed them, and that this one took over.
+    /// Expired leases of other machines that this machine took over.
     public var leasesTakenOver = 0
-    /// Requests that waited for another machine's lease.
+    /// Requests that waited for the lease of another machine.
     public var leaseWaits = 0
-    /// Look-ups of derived images that found one: it was neither decoded nor encoded here.
+    /// Look-ups of derived images that found one, which was then neither decoded nor encoded here.
     public var imageHits = 0
-    /// Look-ups of derived images that found none, also because they failed.
+    /// Look-ups of derived images that found none, including failed ones.
     public var imageMisses = 0
-    /// Invalidations by this machine that the fleet was told.
+    /// Published invalidations by this machine.
     public var invalidations = 0
-    /// Those that wait to be told, because the store fails.
+    /// Invalidations that are not yet published because the store fails.
     public var waitingInvalidations = 0
-    /// Those that were never told: too many waited, or the cache was closed.
+    /// Invalidations that were never published, because there were too many or the cache was closed.
     public var lostInvalidations = 0
-    /// Invalidations by other machines that were carried out here.
+    /// Invalidations by other machines that were applied here.
     public var receivedInvalidations = 0
-    /// Objects that were not those that had been stored, and were deleted.
+    /// Damaged objects that were deleted.
     public var damaged = 0
-    /// Objects that were uploaded.
+    /// Uploaded objects.
     public var uploads = 0
-    /// Changes that were dropped: too many waited, the store failed, or the cache was closed.
+    /// Changes that were dropped because there were too many, the store failed, or the cache was closed.
     public var droppedUploads = 0
-    /// Changes that wait.
+    /// Pending changes.
     public var waitingUploads = 0
-    /// Bytes of bodies that wait to be uploaded.
+    /// The total size of the bodies of pending uploads, in bytes.
     public var waitingBytes: Int64 = 0
     /// Requests to the store, and their bytes.
     public var traffic = Traffic()
-    /// False while the store is left alone because it has failed, or was slow.
+    /// False while the circuit is open, because the store has failed or was slow.
     public var isAvailable = true
-    /// False if the store ignores conditions of uploads, so that there are no leases; nil: not known yet.
+    /// False if the store ignores the conditions of uploads, so that leases are not used; nil if it is not yet known.
     public var honoursConditions: Bool?
 
-    /// Requests to a remote store, for whatever purpose: what its operator charges for.
+    /// Requests to a remote store for any purpose, which its operator charges for.
     public struct Traffic: Sendable, Hashable {
         /// GET and HEAD.
         public var reads = 0
         /// PUT.
         public var writes = 0
-        /// Listings of the parts of large bodies, for which operators charge as for a PUT.
+        /// Listings of the parts of large bodies, which operators charge like a PUT.
         public var listings = 0
         public var deletions = 0
-        /// Bytes of content received.
+        /// The number of received content bytes.
         public var bytesRead: Int64 = 0
-        /// Bytes of content sent.
+        /// The number of sent content bytes.
         public var bytesWritten: Int64 = 0
     }
 }

@@ -3,19 +3,20 @@ import DiskStore
 import RemoteStore
 import Transfer
 
-/// One request to the origin for the whole fleet: the machine that has the key's lease sends it, the others wait for its object.
+/// Limits the fleet to one request to the origin: the machine with the key's lease sends it, and the others wait for its object.
 ///
-/// A lease saves work and guards nothing: whatever fails here, the origin is asked.
+/// Leases only avoid duplicate work. After any failure, the origin is contacted without one.
 extension Fetcher {
-    /// Stores what the remote store has for a request; where it has nothing, gets the key's lease, or waits for its holder.
+    /// Stores the response from the remote store. If there is none, acquires the key's lease, or waits for its holder.
     func lookInRemote(_ look: RemoteLook) async throws(ImageCacheError) -> RemoteFinding {
         let finding = await storeFromRemote(look)
-        // Another machine is at it, or was when it ended.
+        // Another machine is uploading the body, or was interrupted.
         if finding.entry == nil, look.partsFound > 0 { return try await followOrLease(finding, look) }
         return try await lease(finding, look)
     }
 
-    /// Takes the parts of a large body as they appear; when no more do, whoever uploaded them has ended, and somebody goes on.
+    /// Stores the parts of a large body as they are uploaded. If no more appear, the uploader is gone, and the lease is acquired or
+    /// awaited.
     private func followOrLease(
         _ finding: RemoteFinding, _ look: RemoteLook
     ) async throws(ImageCacheError) -> RemoteFinding {
@@ -39,14 +40,14 @@ extension Fetcher {
         }
     }
 
-    /// Looks for an object between two pauses, until it is there or the holder is given up.
+    /// Looks up the object repeatedly until it is stored or the holder is given up.
     private func awaitHolder(
         _ wait: RemoteLeaseWait, _ finding: RemoteFinding, _ look: RemoteLook, _ remote: RemoteCache
     ) async throws(ImageCacheError) -> RemoteFinding {
         var (wait, finding) = (wait, finding)
         let (key, count) = (look.resolved.key, look.partsFound)
         while true {
-            // In this order: the holder stores the object before it deletes the lease.
+            // The lease is read first, because the holder stores the object before it deletes the lease.
             guard let lease = await remote.readLease(of: key) else { return finding }
             finding = await storeFromRemote(look).after(finding)
             if finding.entry != nil { return finding }
@@ -65,7 +66,7 @@ extension Fetcher {
         }
     }
 
-    /// Somebody may have stored the object between the look that missed and the lease, or its first parts.
+    /// Looks up the object again, as it, or its first parts, may have been stored before the lease was acquired.
     private func lookOnceMore(
         _ finding: RemoteFinding, _ look: RemoteLook, holding lease: RemoteLease
     ) async throws(ImageCacheError) -> RemoteFinding {
@@ -79,17 +80,17 @@ extension Fetcher {
         return finding
     }
 
-    /// The time to wait for a holder; nil: the consumer waits for nobody.
+    /// The maximum time to wait for a holder; nil if the consumer does not wait.
     private func leasePatience(
         of consumer: Consumer, _ resolved: ResolvedRequest, _ remote: RemoteCache
     ) -> Duration? {
         switch consumer.waiting {
         case .none: return nil
-        // An attempt of its own would have that long for a first byte.
+        // A request of its own would wait that long for its first byte.
         case .untilStalled:
             let options = resolved.request.transfer
             return min(max(options.connectTimeout, options.stallTimeout), options.maxTime ?? .seconds(3600))
-        // A client waits: long enough for a dead holder's lease to expire, and not for a slow one.
+        // A client waits: long enough for the lease of a dead holder to expire, but not for a slow holder.
         case .atMost: return remote.configuration.leaseTime * 3 / 2
         }
     }

@@ -3,18 +3,18 @@ import Digests
 import DiskStore
 import RemoteStore
 
-/// Leases of keys, over the store.
+/// Acquires and renews leases of keys in the store.
 extension RemoteCache {
     /// The outcome of an attempt to get a lease.
     enum LeaseAttempt {
         case held(RemoteLease)
         /// Another machine has it.
         case refused
-        /// The store cannot be asked, or has failed: the origin is asked without.
+        /// The store failed or is not used, so the origin is contacted without a lease.
         case unavailable
     }
 
-    /// True if leases are of use for a key: the store is not known to ignore conditions, and the key's last response could be shared.
+    /// True if the key should be leased: the store is not known to ignore conditions, and the key's last response could be shared.
     func usesLease(for key: EntryKey) -> Bool {
         guard configuration.leaseTime > .zero else { return false }
         return state.withLock { state in
@@ -22,7 +22,7 @@ extension RemoteCache {
         }
     }
 
-    /// Notes that a key's response cannot be shared: nobody here waits for another machine's for a while.
+    /// Records that a key's response cannot be shared, so that leases of the key are not used for a while.
     func noteUnshareable(_ key: EntryKey) { state.withLock { $0.unshareable.insert(key, now: .now) } }
 
     func noteLeaseWait() { state.withLock { $0.counts.leaseWaits += 1 } }
@@ -39,7 +39,7 @@ extension RemoteCache {
         }
     }
 
-    /// Succeeds a holder who has not renewed its lease. Of all who try, one stores the object that names the lease's tag.
+    /// Takes over from a holder that has not renewed its lease. Only one machine can store the object that is named after the lease's tag.
     func takeOver(_ key: EntryKey, tag: String) async -> LeaseAttempt {
         let owner = Self.newOwner()
         let name = key.leaseKey
@@ -54,7 +54,7 @@ extension RemoteCache {
         }
     }
 
-    /// The lease of a key as it is now; nil: the store cannot be asked, or has failed.
+    /// The current lease of a key; nil if the store failed or is not used.
     func readLease(of key: EntryKey) async -> RemoteReading? {
         await asking { (tier) async throws(RemoteError) in try await tier.read(key.leaseKey, unless: nil) }
     }
@@ -70,7 +70,7 @@ extension RemoteCache {
         }
     }
 
-    /// False: there is one already; nil: the store cannot be asked, or has failed.
+    /// Returns false if the object exists; nil if the store failed or is not used.
     private func put(_ content: [UInt8], at name: String) async -> Bool? {
         await asking { (tier) async throws(RemoteError) in try await tier.put(content, at: name, .ifAbsent) }
     }
@@ -81,6 +81,6 @@ extension RemoteCache {
 }
 
 extension EntryKey {
-    /// The name of the lease in a remote store.
+    /// The key of the lease's object in the remote store.
     var leaseKey: String { ObjectClass.leases.key(of: ShortSHA256.digest(of: value.utf8)) }
 }

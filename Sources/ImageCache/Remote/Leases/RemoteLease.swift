@@ -1,27 +1,27 @@
 import ConcurrencyPrimitives
 import Transfer
 
-/// The right to be the one of the fleet that asks the origin for a key, which lasts while it is renewed.
+/// The right to request a key from the origin on behalf of the fleet. It lasts while it is renewed.
 ///
-/// It is given back when it is released, or when nobody holds this object any more. A lease saves work: losing it changes nothing.
+/// The lease is released by ``release()`` or with the last reference. It only avoids duplicate work, so losing it does no harm.
 final class RemoteLease: Sendable {
     private struct State {
         var isReleased = false
         var keeper: Task<Void, Never>?
     }
 
-    /// The interval at which it is checked that the response is still of use to others.
+    /// The interval of the checks whether the response can be shared.
     private static let checkInterval = Duration.milliseconds(100)
 
     private let cache: RemoteCache
-    /// The objects that stand for it, the one that is renewed first.
+    /// The keys of the lease's objects. The first one is renewed.
     private let objects: [String]
     private let content: [UInt8]
     private let state = Locked(State())
 
     /// - Parameters:
-    ///   - objects: The names of the objects that stand for it, the one that is renewed first.
-    ///   - content: What the first of them contains.
+    ///   - objects: The keys of the lease's objects. The first one is renewed.
+    ///   - content: The content of the first object.
     init(_ objects: [String], _ content: [UInt8], in cache: RemoteCache) {
         self.cache = cache
         self.objects = objects
@@ -30,8 +30,8 @@ final class RemoteLease: Sendable {
 
     deinit { release() }
 
-    /// Renews it from now on, and releases it as soon as the response of a fetch turns out to be too long to be shared, or one client's own. Of
-    /// one that is shared in parts, the upload releases it.
+    /// Renews the lease during a fetch. Releases it if the response turns out to be too long to share, or is passed through to one client.
+    /// If the response is shared in parts, the upload releases the lease.
     func keep(during fetch: Fetch) {
         let interval = cache.configuration.leaseTime / 3
         let limit = cache.configuration.maxBodySize
@@ -56,21 +56,21 @@ final class RemoteLease: Sendable {
 
     private var isReleased: Bool { state.withLock { $0.isReleased } }
 
-    /// Gives it back, behind the response.
+    /// Releases the lease in the background.
     func release() {
         guard let keeper = end() else { return }
         keeper?.cancel()
         cache.delete(objects)
     }
 
-    /// Gives it back; returns when others may see it, as far as that can be had.
+    /// Releases the lease, and returns when its objects are deleted or the deletion has failed.
     func released() async {
         guard let keeper = end() else { return }
         keeper?.cancel()
         await cache.deleteNow(objects)
     }
 
-    /// `nil`: it was given back before.
+    /// Marks the lease as released; `nil` if it already was.
     private func end() -> Task<Void, Never>?? {
         state.withLock { state in
             guard !state.isReleased else { return nil }
@@ -82,7 +82,7 @@ final class RemoteLease: Sendable {
 }
 
 extension ResponseStart {
-    /// True if the response goes past the store.
+    /// True if the response is passed through without being stored.
     fileprivate var isPassed: Bool {
         switch self {
         case .passed, .head: true

@@ -2,14 +2,14 @@ import ConcurrencyPrimitives
 import Logging
 import RemoteStore
 
-/// The work that nobody waits for: the probe at the start, and the invalidations by other machines.
+/// Background work: the probe of the store at the start, and reading invalidations by other machines.
 extension RemoteCache {
-    /// Begins to look at the store at intervals, unless the settings say otherwise; the task holds the cache only while it looks.
+    /// Starts to read the store at intervals, if one is configured. The task retains the cache only while it reads.
     func startWatching() {
         guard let interval = configuration.invalidationInterval else { return }
         let watch = Task { [weak self] in
             while !Task.isCancelled, let watched = self?.watchedOnce() {
-                // One that is cancelled says so to the look, which ends with the request that it is at.
+                // Cancellation is forwarded to the running read.
                 await withTaskCancellationHandler {
                     await watched.value
                 } onCancel: {
@@ -29,7 +29,7 @@ extension RemoteCache {
         }
     }
 
-    /// Ends the looks; what the log says and was not carried out yet, the next process on the directory carries out.
+    /// Stops reading the log. The next process that uses the directory applies the remaining invalidations.
     func stopWatching() async {
         guard let watch = state.withLock({ $0.watch }) else { return }
         watch.cancel()
@@ -38,8 +38,8 @@ extension RemoteCache {
 
     // MARK: The probe
 
-    /// Finds out if a store that was left alone works again, when it is time for that: by a read of the object that was slow, or failed. Nobody
-    /// may be asking for objects now, and news, uploads and invalidations wait.
+    /// While the circuit is open and a probe is due, reads the object that failed or was slow, to find out whether the store has recovered.
+    /// Otherwise the circuit could remain open if no objects are requested, and delay invalidations and uploads.
     func tryAgain() async {
         let (isClosed, suspect) = state.withLock { ($0.breaker.isClosed, $0.suspect) }
         if isClosed { return }
@@ -49,8 +49,8 @@ extension RemoteCache {
         }
     }
 
-    /// Finds out if the settings are right, and if the store honours conditions. A failure is told by the rules for all failures, and the
-    /// next look tries again.
+    /// Checks the settings, and finds out whether the store supports conditional uploads. Failures are logged like any others, and the next
+    /// read tries again.
     private func probe() async {
         let outcome = await asking(counts: false) { (tier) async throws(RemoteError) in
             try await RemoteProbe(tier).outcome()
@@ -63,7 +63,7 @@ extension RemoteCache {
             metadata: storeMetadata)
     }
 
-    // MARK: The log
+    // MARK: Logging
 
     func tell(_ notice: RemoteNotices.Notice, _ error: RemoteError?) {
         var metadata = storeMetadata
