@@ -15,6 +15,6 @@ enum FetchInput: Sendable {
 }
 
 extension ListedDownload {
-    /// The URL that it is known by.
+    /// The first URL, by which the download is known.
     var url: String { sources.first?.url ?? "" }
 }

@@ -50,7 +50,7 @@ final class StandardInputReader: Sendable {
 
     private func readMetalink(_ beginning: [UInt8]) {
         var document = beginning
-        // The rest of a longer one is not read.
+        // A longer document is rejected, so its rest is not read.
         while document.count <= Metalink.maxSize, let chunk = chunk(), !chunk.isEmpty { document += chunk }
         do throws(ListError) {
             for download in try Metalink.downloads(in: document, file: Self.name) { queue.add(.download(download)) }

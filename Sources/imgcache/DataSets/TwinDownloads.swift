@@ -1,15 +1,15 @@
 import ConcurrencyPrimitives
 import Digests
 
-/// Serialises downloads with the same digest in a list, so that the first one's file answers the others from the store.
+/// Runs downloads with the same digest in a list one after another, so that the later ones find the first one's file in the store.
 final class TwinDownloads: Sendable {
     private let isOn: Bool
     private let running = Locked<[Digest: Promise<Void>]>([:])
 
-    /// - Parameter isOn: False to let all of them run concurrently.
+    /// - Parameter isOn: False to run them concurrently.
     init(isOn: Bool) { self.isOn = isOn }
 
-    /// Runs `work` when no other download of the digest is under way.
+    /// Runs `work` when no other download of the digest is running.
     func run<Result>(_ digest: Digest?, _ work: () async throws -> Result) async rethrows -> Result {
         guard isOn, let digest, digest.algorithm.isCollisionResistant else { return try await work() }
         let own = Promise<Void>()

@@ -1,7 +1,7 @@
 import ArgumentParser
 import ImageCache
 
-/// The options of `fetch` that are about sets of files: their lists, mirrors and checksums, and where they go.
+/// The options of `fetch` for sets of files: lists, mirrors, checksums and output.
 struct DataSetOptions: ParsableArguments {
     @Option(
         name: .customLong("base-url"),
@@ -69,7 +69,7 @@ struct DataSetOptions: ParsableArguments {
         for mirror in mirrors where !mirror.isWebURL { throw ValidationError("--mirror takes an http or https URL.") }
     }
 
-    /// The mode of `--link-mode`, else of the environment.
+    /// The mode of `--link-mode`, otherwise that of the environment.
     var effectiveLinkMode: LinkMode { linkMode ?? LinkMode.preset ?? .clone }
 
     /// Rejects options that conflict with the command's other options.

@@ -14,7 +14,7 @@ final class FallbackCache: Sendable {
     private let open: @Sendable (_ directory: String) throws -> DownloadCache
     private let cache = Locked<DownloadCache?>(nil)
     private let shared = Locked<SharedDirectory?>(nil)
-    /// True if an earlier run left it.
+    /// True if an earlier run left the directory.
     private let existed: Bool
 
     /// - Parameter directory: nil for a temporary folder.

@@ -42,7 +42,7 @@ struct FetchFastPath: Equatable {
         self.isQuiet = isQuiet
     }
 
-    /// The size in bytes up to which a file is copied here: an interruption of a longer copy is the regular path's to report.
+    /// The size limit in bytes of a file that is copied here. The regular path reports the interruption of a longer copy.
     private static let sizeLimit: Int64 = 4 << 20
 
     /// Delivers the file and prints its path, if it is stored and fresh. `false` if nothing was printed; errors are reported by the

@@ -3,7 +3,8 @@ import DownloadLists
 
 /// Reads the inputs of a run: the URLs of the command line, then the list of `-i`.
 enum FetchInputs {
-    /// A list in a file is read as a whole, and nothing is fetched if it is invalid. Standard input is read during the run.
+    /// Reads the inputs. A list in a file is read completely, and nothing is fetched if it is invalid. Standard input is read during the
+    /// run.
     static func queue(_ options: FetchCommand) throws -> WorkQueue<FetchInput> {
         let quiet = options.fetching.messages.quiet
         let named = options.urls.map { url in

@@ -4,7 +4,7 @@ import Glibc
 import ImageCache
 import Units
 
-/// Runs `imgcache fetch`: several URLs concurrently; the first failure determines the exit code.
+/// Runs `imgcache fetch`: fetches several URLs concurrently. The first failure determines the exit code.
 struct FetchRun: Sendable {
     let options: FetchCommand
 
@@ -77,13 +77,13 @@ struct FetchRun: Sendable {
         return status
     }
 
-    /// True if files of a set that failed are tried once more at its end.
+    /// True if failed files of a set are retried once at the end.
     private var triesAgain: Bool {
         (options.batch.inputFile != nil || options.urls.count > 1) && options.dataSet.keepGoing
             && options.fetching.request.retry != 0
     }
 
-    /// Lines that are redrawn on a terminal; elsewhere, and between the lines of `-v`, one line now and then.
+    /// Lines that are redrawn on a terminal. Otherwise, and with `-v`, single lines at longer intervals.
     private func progressDisplay(_ inputs: WorkQueue<FetchInput>) -> ProgressDisplay? {
         let messages = options.fetching.messages
         let isSeveral = options.batch.inputFile != nil || options.urls.count > 1

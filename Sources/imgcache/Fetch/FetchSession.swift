@@ -17,9 +17,9 @@ struct FetchSession: Sendable {
     /// The inputs of the run.
     private let inputs: WorkQueue<FetchInput>
     private let ahead = StoredAhead()
-    /// Files that several downloads of the run have in common.
+    /// Serialises downloads of the run that have the same digest.
     private let twins: TwinDownloads
-    /// The paths in the store that were handed out.
+    /// The printed paths in the store.
     private let handedOut = Locked<[(url: String, path: String)]>([])
 
     init(
@@ -137,7 +137,7 @@ struct FetchSession: Sendable {
         return result
     }
 
-    /// Fetches and delivers; damaged bytes of several mirrors are fetched once more, from the beginning.
+    /// Fetches and delivers the file. If several mirrors together sent wrong bytes, it is fetched once more from the start.
     private func fetch(
         _ request: FileRequest, _ download: ListedDownload, into result: inout FetchResult, id: Int,
         _ display: ProgressDisplay?
@@ -181,7 +181,7 @@ struct FetchSession: Sendable {
         _ = try? cache.blocking.remove(request)
     }
 
-    /// The body that the store has for a request, however old it is.
+    /// The stored body for a request, regardless of its age.
     private func former(of request: FileRequest) -> CachedFile? {
         var request = request
         request.policy = .returnCacheDataDontLoad
@@ -205,7 +205,7 @@ struct FetchSession: Sendable {
         return [.tooLarge, .held, .full, .busy].contains(cause.code)
     }
 
-    /// Loads the file. With ``streams`` it is written to standard output while it arrives.
+    /// Loads the file. If ``streams(_:)`` is true, the body is written to standard output while it arrives.
     ///
     /// - Throws: Also the errors of ``OutputDestination`` when the head arrives.
     private func load(
@@ -257,7 +257,7 @@ struct FetchSession: Sendable {
 
     /// Delivers the file, and records the result.
     ///
-    /// - Parameter isFallback: True if it comes from a cache that is not used again.
+    /// - Parameter isFallback: True if the file comes from a fallback cache.
     private func deliver(
         _ file: CachedFile, of request: FileRequest, _ download: ListedDownload, _ present: PresentFile?,
         _ result: inout FetchResult, isFallback: Bool
@@ -285,7 +285,7 @@ struct FetchSession: Sendable {
     private func explained(_ error: any Error) -> any Error {
         guard let error = error as? ImageCacheError else { return error }
         let cause = error.cause as? StoreError
-        // For a file of the store it would contain the path.
+        // For a file in the store, the message contains the path.
         if destination.isStandardOutput, let cause, cause.path == nil, let number = cause.errno {
             return Output.unwritable(number)
         }

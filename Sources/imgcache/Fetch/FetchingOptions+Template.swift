@@ -65,7 +65,7 @@ extension RequestOptions {
 }
 
 extension CachingOptions {
-    /// The user of a command expects the current file: a response without explicit freshness is validated.
+    /// The user of a command expects the current file, so a response without explicit freshness is revalidated.
     static let rules = CacheRules(usesHeuristics: false)
 
     var rules: CacheRules {

@@ -74,7 +74,8 @@ struct FetchingOptions: ParsableArguments {
 }
 
 extension RequestOptions {
-    /// The time to wait for another process that is changing the store: that for a connection, if it is shorter than the store's own.
+    /// The time to wait for another process that is changing the store: the connect time-out, if it is shorter than the store's own
+    /// time-out.
     var storeTimeout: Duration {
         let times = [connectTimeout?.duration, maxTime?.duration].compactMap { $0 }
         return times.reduce(StoreConfiguration().busyTimeout, min)
@@ -85,7 +86,7 @@ extension DownloadCache.Configuration {
     /// The configuration of a process that ends with its command.
     static var command: Self {
         var configuration = Self()
-        // There is no background revalidation: stale responses are validated first, and used if that fails.
+        // There is no background revalidation. Stale responses are revalidated first, and used if that fails.
         configuration.revalidatesInBackground = false
         // A fetch resumes pins itself, and does not wait for them.
         configuration.keepsPins = false

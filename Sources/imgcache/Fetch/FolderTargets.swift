@@ -12,23 +12,23 @@ enum FileNaming {
     case tree
 }
 
-/// The files that a run puts into a folder (`-d`, `-O`, `--tree`): no two URLs get one name.
+/// The files that a run writes to a folder (`-d`, `-O`, `--tree`). Two URLs never get the same name.
 final class FolderTargets: Sendable {
     let directory: String
     let linkMode: LinkMode
     private let naming: FileNaming
     private let overwrite: Bool
     private let state = Locked(State())
-    /// Held while the file of a URL is written, which may occur more than once in a run.
+    /// Held while writing the file of a URL that occurs more than once in the run.
     private let turn = Locked(())
     private let repeated: Set<ByteText>
 
     private struct State {
         /// The URL of each path.
         var owners: [ByteText: ByteText] = [:]
-        /// The folder was made, or was there.
+        /// True if the folder exists.
         var hasFolder = false
-        /// The URLs whose files are written.
+        /// The URLs whose files have been written.
         var delivered: Set<ByteText> = []
         /// The written files by identity, for folders where two names may refer to one file.
         var files: [FileIdentity: ByteText] = [:]
@@ -46,7 +46,7 @@ final class FolderTargets: Sendable {
         }
     }
 
-    /// - Throws: ``Failure`` when two of the downloads lead to one file, or one to the folder of another.
+    /// - Throws: ``Failure`` if two of the downloads have the same file, or the file of one is a folder of another.
     init(
         _ directory: String, _ naming: FileNaming, overwrite: Bool, linkMode: LinkMode, downloads: [ListedDownload]
     ) throws {
@@ -69,7 +69,7 @@ final class FolderTargets: Sendable {
         }
     }
 
-    /// The file's name within the folder, as far as it is known before the response.
+    /// The file's name within the folder, as far as it is known before the response arrives.
     private func name(of download: ListedDownload, _ file: CachedFile? = nil) -> String {
         name(of: download, file?.response.fields[.contentDisposition], file?.finalURL ?? download.url)
     }
@@ -86,7 +86,7 @@ final class FolderTargets: Sendable {
 
     /// The file in the way of a download that must not be overwritten.
     ///
-    /// - Parameter former: The body that the store has for the URL.
+    /// - Parameter former: The stored body for the URL.
     func present(at download: ListedDownload, former: () -> CachedFile?) -> PresentFile? {
         guard !overwrite else { return nil }
         // Usually no file exists there, and the store is not queried.
@@ -96,7 +96,7 @@ final class FolderTargets: Sendable {
         return PresentFile(path(name(of: download, former)), linkMode, former: former)
     }
 
-    /// Throws ``Failure`` where one file's name is the folder of another one's.
+    /// Throws ``Failure`` if the name of a file is also a folder of another.
     private static func checkFolders(_ names: [(url: String, name: String)]) throws {
         var folders: [ByteText: String] = [:]
         for (url, name) in names {
@@ -141,11 +141,11 @@ final class FolderTargets: Sendable {
 
     private func path(_ name: String) -> String { directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)" }
 
-    /// Puts a download's file into the folder, which is made if need be.
+    /// Writes a download's file into the folder, which is created if necessary.
     ///
     /// - Parameters:
-    ///   - moving: Out of a cache that is not used again.
-    ///   - present: The file that was in the way before the download.
+    ///   - moving: True to move the file out of a cache that is not used any longer.
+    ///   - present: The file at the target before the download.
     /// - Returns: The file's path.
     func deliver(
         _ file: CachedFile, of download: ListedDownload, moving: Bool, replacing present: PresentFile?
@@ -169,7 +169,7 @@ final class FolderTargets: Sendable {
         return path
     }
 
-    /// Makes the folders of a name below the folder. A symbolic link among them could lead out of it.
+    /// Creates the folders of a name below the folder. Symbolic links are rejected, because they could lead out of it.
     private func makeFolders(of name: String) throws {
         for slash in name.slashes {
             let folder = path(String(name[..<slash]))
@@ -188,7 +188,7 @@ final class FolderTargets: Sendable {
         let source = url.asBytes
         let other = state.withLock { state -> ByteText? in
             if let owner = state.owners[path.asBytes], owner != source { return owner }
-            // Two URLs that one stored file answers may have links to that very file.
+            // Two URLs with the same stored file may have links to it.
             if let owner = identity.flatMap({ state.files[$0] }), owner != source, identity != FileIdentity(file.path) {
                 return owner
             }

@@ -1,7 +1,7 @@
 import Digests
 import Glibc
 
-/// The URLs of `-i/--input-file`: one a line, `-` for standard input; blank lines and `#` comments are skipped.
+/// The URLs of `-i/--input-file`: one per line, `-` for standard input. Blank lines and `#` comments are skipped.
 enum InputList {
     static func urls(in text: String) -> [String] {
         text.split(whereSeparator: \.isNewline).compactMap { line in
@@ -16,7 +16,7 @@ enum InputList {
 
     /// The bytes of `path`, or of standard input for `-`.
     ///
-    /// - Parameter limit: The most that is read.
+    /// - Parameter limit: The size limit in bytes.
     /// - Throws: ``Failure`` with exit code 2.
     static func bytes(of path: String, limit: Int = 256 << 20) throws -> [UInt8] {
         BlockingSection.enter()

@@ -1,7 +1,7 @@
 import ArgumentParser
 import ImageCache
 
-/// The URLs that files are stored under.
+/// The options for the URLs under which files are stored.
 struct KeyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -24,7 +24,7 @@ struct KeyOptions: ParsableArguments {
         guard key?.isEmpty != true else { throw ValidationError("--key takes a URL.") }
     }
 
-    /// The key rules of the file in a cache directory, and those of the command line.
+    /// The key rules of a cache directory's file, with those of the command line.
     func rules(in directory: String) throws(ImageCacheError) -> KeyRules {
         var rules = try KeyRules(directory: directory)
         if !ignoredParameters.isEmpty { rules.ignored.append(.init(ignoring: Set(ignoredParameters))) }

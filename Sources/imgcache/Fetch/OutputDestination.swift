@@ -74,8 +74,8 @@ enum OutputDestination: Sendable {
     /// Delivers the file and returns the path to print, if any.
     ///
     /// - Parameters:
-    ///   - moving: Out of a cache that is not used again.
-    ///   - present: The file that was in the way before the download.
+    ///   - moving: True to move the file out of a cache that is not used any longer.
+    ///   - present: The file at the target before the download.
     func deliver(
         _ file: CachedFile, of download: ListedDownload, moving: Bool, replacing present: PresentFile? = nil
     ) throws -> String? {
@@ -98,7 +98,7 @@ enum OutputDestination: Sendable {
 
     /// The file in the way of a download that must not be overwritten.
     ///
-    /// - Parameter former: The body that the store has for the URL.
+    /// - Parameter former: The stored body for the URL.
     func present(at download: ListedDownload, former: () -> CachedFile?) -> PresentFile? {
         guard case .folder(let targets) = self else { return nil }
         return targets.present(at: download, former: former)
@@ -113,12 +113,12 @@ enum OutputDestination: Sendable {
         }
     }
 
-    /// Throws ``Failure`` if a download whose head has come cannot be delivered.
+    /// Throws ``Failure`` if the received head shows that the download cannot be delivered.
     ///
     /// - Parameters:
     ///   - progress: The progress, with the length.
-    ///   - cache: The cache that receives it.
-    ///   - moving: True if that one is not used again.
+    ///   - cache: The cache that receives the download.
+    ///   - moving: True if the file will be moved out of the cache.
     func check(
         _ download: ListedDownload, _ progress: DownloadProgress, from cache: DownloadCache, moving: Bool,
         _ present: PresentFile?

@@ -1,9 +1,9 @@
 import HTTPSemantics
 
-/// The file name of a download with `-d`/`-O`: the server's suggestion (RFC 6266), else the last segment of the URL.
+/// The file name of a download with `-d`/`-O`: the server's suggestion (RFC 6266), otherwise the last segment of the URL.
 ///
-/// The result is always one harmless path component: no separators, no leading dot or dash, no control or hidden characters,
-/// valid UTF-8, at most 200 bytes.
+/// The result is always a single, harmless path component: no separators, no leading dot or dash, no control or hidden characters, valid
+/// UTF-8, at most 200 bytes.
 enum OutputName {
     static func suggested(contentDisposition: String?, url: String) -> String {
         if let contentDisposition, let name = ContentDisposition.fileName(in: contentDisposition) {

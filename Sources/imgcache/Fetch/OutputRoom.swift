@@ -2,23 +2,23 @@ import Glibc
 import ImageCache
 import Units
 
-/// The room that an output's file system must have for a file, known from its length before it is downloaded.
+/// The free space that an output needs for a file. It is checked before the download, as soon as the length is known.
 enum OutputRoom {
-    /// The way of a file from the cache to its output.
+    /// The way in which a file gets from the cache to its output.
     enum Way: Equatable {
-        /// The output is the cache's own file, under a further name or with shared blocks.
+        /// The output is the cache's own file, as another link or with shared blocks.
         case shared
         /// The cache is next to the output, and the file is moved.
         case moved
-        /// Copied on one file system, which holds both for a time.
+        /// Copied within one file system, which temporarily has both files.
         case copiedBeside
         /// Copied to another file system.
         case copiedElsewhere
     }
 
-    /// The bytes that must be free.
+    /// The required free space in bytes.
     ///
-    /// - Parameter held: The bytes of the file that the cache has already.
+    /// - Parameter held: The number of bytes of the file that the cache already has.
     static func needed(for total: Int64, held: Int64, _ way: Way) -> Int64 {
         switch way {
         case .shared: 0
@@ -28,12 +28,12 @@ enum OutputRoom {
         }
     }
 
-    /// Throws ``Failure`` if a file cannot fit; where that is uncertain, the file is tried.
+    /// Throws ``Failure`` if a file cannot fit. If this is uncertain, it does not throw.
     ///
     /// - Parameters:
     ///   - path: The output's path, for the error.
-    ///   - folder: The output's folder, or the next one above it that exists.
-    ///   - evictable: The bytes that the cache may evict; they count where the two are on one file system.
+    ///   - folder: The output's folder, or its closest ancestor that exists.
+    ///   - evictable: The number of bytes that the cache can evict; they count if both are on one file system.
     static func check(
         _ total: Int64, held: Int64, at path: String, in folder: String, _ way: Way, evictable: () -> Int64
     ) throws {
@@ -51,11 +51,11 @@ enum OutputRoom {
         var (here, there) = (stat(), stat())
         guard stat(cache, &here) == 0, stat(folder, &there) == 0 else { return .shared }
         guard here.st_dev == there.st_dev else { return .copiedElsewhere }
-        // Only the attempt shows if the file system shares blocks.
+        // Only an attempt shows if the file system can share blocks.
         return mode == .copy ? .copiedBeside : .shared
     }
 
-    /// The folder of a path, or the next one above it that exists.
+    /// The folder of a path, or its closest ancestor that exists.
     static func folder(of path: String) -> String {
         var rest = path[...]
         while let slash = rest.lastIndex(of: "/") {

@@ -1,19 +1,19 @@
 import Glibc
 import ImageCache
 
-/// A file at the target of a download, as it was before the download began.
+/// A file at the target of a download, as it was before the download started.
 ///
-/// It may be replaced if the store delivered it: it has the same bytes as the store's body from before the download. A file that a user
-/// changed has other bytes, even if size and times are the same.
+/// It may be replaced if the store delivered it, which means that its bytes are those of the stored body from before the download. A file
+/// that the user changed has other bytes, even if its size and times are the same.
 struct PresentFile: Sendable {
     let path: String
-    /// The body that the store had for the URL.
+    /// The stored body for the URL.
     private let former: CachedFile?
     private let linkMode: LinkMode
     /// The target of a symbolic link, if it led to the former body.
     private let link: String?
 
-    /// `nil` if nothing is there.
+    /// Returns `nil` if there is no file.
     init?(_ path: String, _ linkMode: LinkMode, former: CachedFile?) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
@@ -24,13 +24,13 @@ struct PresentFile: Sendable {
         link = leads ? Self.link(at: path) : nil
     }
 
-    /// Returns true if the file still is the one that the store delivered.
+    /// True if the file is still the one that the store delivered.
     var isReplaceable: Bool {
         if linkMode == .symlink { return link != nil && Self.link(at: path) == link }
         return former.map { linkMode.isAt(path, $0) } ?? false
     }
 
-    /// Throws ``Failure`` if the file is neither the expected one nor the one that the store delivered.
+    /// Throws ``Failure`` if the file is neither the expected file nor the one that the store delivered.
     ///
     /// - Parameter total: The length of the expected file.
     func check(against total: Int64) throws {

@@ -2,7 +2,7 @@ import ArgumentParser
 import ImageCache
 import Units
 
-/// The options for a store that machines share.
+/// The options for a store shared with other machines.
 struct RemoteStoreOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -43,7 +43,7 @@ struct RemoteStoreOptions: ParsableArguments {
         do { _ = try S3Location(remote) } catch { throw ValidationError("--remote: \(error)") }
     }
 
-    /// The settings; nil without the option, or, with a warning, without credentials: a fetch does not fail for that.
+    /// The configuration; nil without the option. Also nil, with a warning, without credentials, because a fetch should not fail for that.
     func configuration(quietly isQuiet: Bool) -> RemoteStoreConfiguration? {
         guard let remote else { return nil }
         do {

@@ -110,7 +110,7 @@ struct BatchOptions: ParsableArguments {
 
     /// The usual limit of HTTP/2 servers per connection.
     static let usual = 100
-    /// Connections to one host.
+    /// The usual number of connections to one host.
     static let usualConnections = 64
 
     func validate() throws {

@@ -23,14 +23,14 @@ final class RunRecord: Sendable {
         }
     }
 
-    /// Writes the files that the options name.
+    /// Writes the files of `--failed` and `--report`.
     ///
-    /// - Throws: ``Failure`` when one of them cannot be written.
+    /// - Throws: ``Failure`` if one of them cannot be written.
     func write(_ options: DataSetOptions, _ inputs: [FetchInput], _ status: ExitStatus) throws {
         let state = state.withLock { $0 }
         if let path = options.failed {
             let text = FailedList.text(inputs, done: state.done, errors: state.errors)
-            // Its URLs may be signed.
+            // Only for the user, as the URLs may be signed.
             try AtomicFile.write(Array(text.utf8), to: path, overwrite: true, mode: 0o600)
         }
         if let path = options.report {

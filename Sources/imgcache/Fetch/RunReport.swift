@@ -8,11 +8,11 @@ struct RunReport: Encodable {
     var arrived = 0
     var failed = 0
     var notBegun = 0
-    /// Bytes of the files that are there.
+    /// The total size of the files present at the end of the run, in bytes.
     var bytes: Int64 = 0
-    /// Bytes of bodies that crossed the network.
+    /// The number of body bytes received from the network.
     var bytesTransferred: Int64 = 0
-    /// Bytes that earlier runs had left behind.
+    /// The number of bytes that earlier runs had received.
     var bytesResumed: Int64 = 0
     var seconds = 0.0
     var exitCode: Int32 = 0

@@ -1,12 +1,12 @@
 import ConcurrencyPrimitives
 import Transfer
 
-/// Retries the files of a set that failed for a temporary reason, once each, after all others are done.
+/// Retries the files of a set that failed for a temporary reason once, after all others.
 ///
-/// If an origin fails now and then, some file of a large set uses up its retries; but a set is useful only if it is complete.
+/// With an unreliable origin, some files of a large set use up their retries, but the set is useful only if it is complete.
 final class SecondTries: Sendable {
     private struct State {
-        /// The results of first tries, until the second begins.
+        /// The results of first attempts, until the second ones start.
         var failed: [Int: FetchResult] = [:]
         var hasSucceeded = false
     }
@@ -16,28 +16,28 @@ final class SecondTries: Sendable {
 
     init(isOn: Bool) { self.isOn = isOn }
 
-    /// Takes the result of a file's first try.
+    /// Records the result of a file's first attempt.
     ///
-    /// - Returns: True if the file is tried once more.
+    /// - Returns: True if the file should be retried.
     func postpone(_ result: FetchResult, at place: Int) -> Bool {
         state.withLock { state in
             if result.exitStatus == .done { state.hasSucceeded = true }
-            // Where nothing has arrived, the network is the reason.
+            // If no file has arrived, the network is unreachable, and a retry would fail too.
             guard isOn, state.hasSucceeded, result.mayPass else { return false }
             state.failed[place] = result
             return true
         }
     }
 
-    /// The result of a file's first try, once: this one is the second.
+    /// Removes and returns the result of a file's first attempt; `nil` if there was none.
     func first(at place: Int) -> FetchResult? { state.withLock { $0.failed.removeValue(forKey: place) } }
 
-    /// The results of files that were not tried again, because the run was stopped.
+    /// The results of files that were not retried because the run was stopped.
     var rest: [(FetchResult, Int)] { state.withLock { $0.failed.map { ($0.value, $0.key) }.sorted { $0.1 < $1.1 } } }
 }
 
 extension FetchResult {
-    /// True if it failed for a reason that may be gone a little later.
+    /// True if the failure may be temporary.
     fileprivate var mayPass: Bool {
         switch kind {
         case "unreachable": true

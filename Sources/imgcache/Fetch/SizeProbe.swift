@@ -2,9 +2,9 @@ import ConcurrencyPrimitives
 import DownloadLists
 import ImageCache
 
-/// Requests the lengths of files that are not being downloaded yet, by HEAD, a few at a time, so that the progress display has a total.
+/// Requests the lengths of files that are not yet being downloaded by HEAD, a few at a time, so that the progress display has a total.
 ///
-/// It starts after a delay, because a short run needs no forecast.
+/// It starts after a delay, because a short run does not need a total.
 final class SizeProbe: Sendable {
     private static let delay = Duration.seconds(3)
     static let width = 2
@@ -19,7 +19,7 @@ final class SizeProbe: Sendable {
         self.display = display
     }
 
-    /// Works from the last input to the first. Downloads start at the other end, and files that they reach first need no request.
+    /// Probes the inputs from last to first. Downloads start at the other end, and files that they reach first need no probe.
     func start(_ inputs: WorkQueue<FetchInput>) {
         let next = Locked<Int?>(nil)
         let tasks = (0..<Self.width).map { _ in

@@ -6,18 +6,18 @@ final class StoredAhead: Sendable {
     private static let width = 64
 
     private struct State {
-        /// The place behind the last one that was looked up.
+        /// The index after the last looked-up input.
         var end = 0
         var files: [Int: CachedFile] = [:]
     }
 
     private let state = Locked(State())
 
-    /// The stored file of an input, once.
+    /// Removes and returns the stored file of an input.
     ///
     /// - Parameters:
     ///   - count: The number of inputs so far.
-    ///   - lookUp: The stored files of a range of inputs. No two calls at a time.
+    ///   - lookUp: Returns the stored files of a range of inputs. Calls do not overlap.
     func take(_ place: Int, of count: Int, _ lookUp: (Range<Int>) -> [CachedFile?]) -> CachedFile? {
         state.withLock { state in
             if place >= state.end {
