@@ -42,7 +42,7 @@ struct SizingOptions: ParsableArguments {
         }
     }
 
-    /// A missing side follows from the other one.
+    /// A missing side is computed from the other one.
     struct Box: ExpressibleByArgument, Equatable {
         var width: Int?
         var height: Int?
@@ -125,7 +125,7 @@ struct SizingOptions: ParsableArguments {
     }
 }
 
-/// The option for animations that are written.
+/// The option for writing animations.
 struct AnimationOptions: ParsableArguments {
     @Flag(
         inversion: .prefixedNo,

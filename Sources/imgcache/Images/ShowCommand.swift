@@ -87,7 +87,7 @@ struct TerminalScreen: Equatable {
         left.columns == right.columns && left.rows == right.rows && left.cell == right.cell
     }
 
-    /// The largest size that fits into the columns and all rows but the prompt's.
+    /// The largest size that fits into the columns, and into all rows except the prompt's.
     func sizing(columns: Int, for graphics: TerminalGraphics) -> ImageSizing {
         let lines = max(1, rows - 1)
         return graphics == .blocks

@@ -5,8 +5,8 @@ enum Base64 {
     static func encoded(_ bytes: [UInt8]) -> [UInt8] { Array(Data(bytes).base64EncodedData()) }
 }
 
-/// An image as upper half blocks: the foreground colour is the upper pixel, the background the lower one. Without
-/// colour, in five shades of gray.
+/// An image as upper half blocks: the foreground colour is the upper pixel, the background the lower one. Without colour, it uses five
+/// shades of gray.
 struct BlockDrawing {
     let bytes: [UInt8]
 
@@ -60,7 +60,7 @@ struct SixelDrawing {
         bytes = Array((text + "\u{1B}\\\n").utf8)
     }
 
-    /// Six rows: one line of sixels for each colour in them.
+    /// Encodes six rows: one line of sixels for each of their colours.
     private static func band(_ image: DecodedImage, _ top: Int) -> String {
         var lines: [Int: [UInt8]] = [:]
         for row in 0..<min(6, image.height - top) {
@@ -73,7 +73,7 @@ struct SixelDrawing {
         return drawn.joined(separator: "$") + "-"
     }
 
-    /// `nil`: transparent.
+    /// The index of a pixel's colour; `nil` if it is transparent.
     private static func colour(_ pixel: SIMD4<UInt8>, _ x: Int, _ y: Int) -> Int? {
         guard pixel.w >= 128 else { return nil }
         let threshold = thresholds[y % 4 * 4 + x % 4]

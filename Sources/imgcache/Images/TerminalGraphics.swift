@@ -3,17 +3,17 @@ import Glibc
 import ImageCache
 import Units
 
-/// A way to show pixels in a terminal.
+/// A protocol for showing pixels in a terminal.
 enum TerminalGraphics: String, CaseIterable, ExpressibleByArgument, Sendable {
     /// https://sw.kovidgoyal.net/kitty/graphics-protocol
     case kitty
     /// https://iterm2.com/documentation-images.html
     case iterm
     case sixel
-    /// Upper half blocks: two pixels a character.
+    /// Upper half blocks: two pixels per character.
     case blocks
 
-    /// The protocol supported by the terminal on a descriptor, determined by its environment, else by a query.
+    /// The protocol supported by the terminal on a descriptor, determined by its environment, otherwise by a query.
     static func known(on descriptor: Int32) -> TerminalGraphics {
         guard isatty(descriptor) == 1 else { return .blocks }
         func environment(_ name: String) -> String { getenv(name).map { String(cString: $0) } ?? "" }
@@ -89,7 +89,7 @@ extension String {
 
 /// Queries the terminal without line buffering and echo.
 enum TerminalQuery {
-    /// `nil` if it does not respond within 300 ms, or is not a terminal.
+    /// The response; `nil` if there is none within 300 ms, or no terminal.
     static func ask(_ query: String) -> String? {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else { return nil }

@@ -6,8 +6,8 @@ import HTTPSemantics
 import ImageCache
 import ImageCodec
 
-/// Runs `imgcache thumb`: several sources concurrently, results in the order given; the first failure determines the
-/// exit code.
+/// Runs `imgcache thumb`: renders several sources concurrently, with results in the order given. The first failure determines the exit
+/// code.
 struct ThumbRun: Sendable {
     let options: ThumbCommand
 
@@ -15,7 +15,7 @@ struct ThumbRun: Sendable {
     private let sizing: ImageSizing
     private let format: EncodingOptions.Format
     private let encoder: ImageEncoder
-    /// Opened with the first URL: files need no cache.
+    /// Opened for the first URL, because files need no cache.
     private let cache = Locked<DownloadCache?>(nil)
     /// nil if files are decoded in this process.
     private let isolated: IsolatedFiles?
@@ -116,7 +116,7 @@ struct ThumbRun: Sendable {
     /// A local file, verified by its SHA-256 if given.
     private func file(_ path: String) throws -> ImageSource {
         guard let expected = options.fetching.request.sha256?.lowercased() else { return try ImageSource(path: path) }
-        // The verified bytes are decoded, even if the file changes meanwhile.
+        // The verified bytes are decoded, even if the file changes in the meantime.
         let bytes = try InputList.bytes(of: path, limit: 2 << 30)
         let actual = try RunningDigest.digest(.sha256, of: bytes).hexadecimal
         guard actual == expected else {

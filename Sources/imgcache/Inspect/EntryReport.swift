@@ -18,9 +18,9 @@ struct EntryReport: Encodable {
     var etag: String?
     var lastModified: String?
     var freshness: String?
-    /// The header of an image of a format that is read.
+    /// The header of the image, if its format is supported.
     var image: ImageReport?
-    /// The recipe of an image that the cache derived from the URL's original.
+    /// A description of an image that the cache derived from the URL's original.
     var recipe: String?
 
     private enum CodingKeys: String, CodingKey {

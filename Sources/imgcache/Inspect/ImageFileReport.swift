@@ -13,7 +13,7 @@ enum ImageFileReport {
         return stat(argument, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? argument : nil
     }
 
-    /// - Throws: The exit code 5 for a file that is no image, or a damaged one.
+    /// - Throws: Exit code 5 for a file that is damaged or not an image.
     static func show(_ path: String, asJSON: Bool) throws {
         let description: ImageDescription
         do throws(ImageCodecError) { description = try ImageDescription(ImageSource(path: path)) } catch {

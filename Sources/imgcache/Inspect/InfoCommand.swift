@@ -145,15 +145,15 @@ struct StatsCommand: ParsableCommand {
         var directory: String
         var entries: Int64
         var bodies: Int64
-        /// The pinned part of these bytes.
+        /// The pinned part of ``bodies``, in bytes.
         var pinnedBytes: Int64
         var partials: Int
         var partialBytes: Int64
         var doomedBytes: Int64
         var indexBytes: Int64
-        /// The present size.
+        /// The current size.
         var used: Int64
-        /// The present size with the greatest size of the folders and the index's log, which eviction is based on.
+        /// The current size including the maximum size of the folders and of the index's log, on which eviction is based.
         var reserved: Int64
         var capacity: Int64
 

@@ -1,16 +1,16 @@
 import ImageCache
 import Units
 
-/// The progress of one file, as it changes over time. Pure: times are arguments, in seconds of any monotonic clock.
+/// The progress of one file over time. A pure value: times are arguments, in seconds of any monotonic clock.
 struct FileProgress: Sendable {
     /// The seconds without a byte after which a line reports the stall instead of a rate.
     static let patience = 2.0
 
     let name: String
     private(set) var latest = DownloadProgress()
-    /// The time of the last byte, or of the beginning of the wait for the first.
+    /// The time of the last byte, or of the start of the wait for the first one.
     private(set) var lastByte: Double
-    /// The last failure since the last byte, and the time of the attempt after it.
+    /// The last failure since the last byte, and the time of the next attempt.
     private(set) var failure: (reason: String, nextTry: Double)?
     private var transferred: Int64 = 0
     private var rate = RateMeter()
@@ -20,12 +20,12 @@ struct FileProgress: Sendable {
         lastByte = now
     }
 
-    /// Takes the newest progress.
+    /// Records the current progress.
     ///
-    /// - Returns: The number of bytes that came over the network since the last call. Held bytes, which a new attempt reports first, are
-    ///   not among them.
+    /// - Returns: The number of bytes received from the network since the last call, without the bytes of earlier runs that a new attempt
+    ///   reports first.
     mutating func apply(_ progress: DownloadProgress, at now: Double) -> Int64 {
-        // The line ends with its file; the bytes of a file that was stored before did not come over the network.
+        // A stored file was not received from the network.
         if progress.phase == .finished { return 0 }
         let before = latest
         latest = progress
@@ -50,7 +50,7 @@ struct FileProgress: Sendable {
         return bytes
     }
 
-    /// True if bytes are expected: an attempt runs, or waits for its time.
+    /// True if an attempt is running or scheduled.
     var expectsBytes: Bool { latest.isAttempting }
 
     func line(at now: Double) -> ProgressLine {
@@ -77,7 +77,7 @@ extension DownloadProgress {
         return phase == .transferring
     }
 
-    /// The phase in words, where no bytes of the origin are expected.
+    /// A description of the phase, if no bytes are expected from the origin.
     fileprivate var stateText: String? {
         if phase == .queued { return "queued" }
         if phase == .waitingForOther { return "waiting for another imgcache" }

@@ -4,16 +4,16 @@ import ImageCache
 
 /// The progress on standard error.
 ///
-/// On a terminal the lines of ``RunProgress`` are redrawn ten times a second, whether or not bytes arrive; from 200 ms after the start, so that
-/// fast downloads leave no output. Elsewhere one line comes every 10 seconds, and one for each retry of a single file.
+/// On a terminal, the lines of ``RunProgress`` are redrawn ten times a second. They appear 200 ms after the start, so that fast downloads
+/// print nothing. Otherwise, one line is printed every 10 seconds, and one for each retry of a single file.
 final class ProgressDisplay: Sendable {
-    /// The way in which lines appear.
+    /// The way in which lines are printed.
     enum Style: Sendable {
         /// Redrawn in place.
         case redrawn
-        /// Printed one below the other.
+        /// Printed one after another.
         ///
-        /// - Parameter retries: True to print each failed attempt, too.
+        /// - Parameter retries: True to print also each failed attempt.
         case printed(retries: Bool)
 
         fileprivate var isRedrawn: Bool { if case .redrawn = self { true } else { false } }
@@ -33,17 +33,17 @@ final class ProgressDisplay: Sendable {
     private static let drawEvery = Duration.milliseconds(100)
     private static let printEvery = Duration.seconds(10)
 
-    /// - Parameter fileCount: How many files there are so far, and whether that is all.
+    /// - Parameter fileCount: Returns the number of files so far, and true if it is final.
     init(isSeveral: Bool, _ style: Style, fileCount: @escaping @Sendable () -> RunProgress.FileCount) {
         self.isSeveral = isSeveral
         self.style = style
         self.fileCount = fileCount
-        // https://no-color.org: present and not empty.
+        // https://no-color.org: set and not empty.
         isColoured = getenv("NO_COLOR").map { $0.pointee == 0 } ?? true
         state = Locked(State(progress: RunProgress(isSeveral: isSeveral)))
     }
 
-    /// A download begins: see ``RunProgress/begin(_:name:at:)``.
+    /// Starts a download; see ``RunProgress/begin(_:name:at:)``.
     func begin(_ id: Int, name: String) {
         let now = Self.now
         state.withLock { state in
@@ -66,16 +66,16 @@ final class ProgressDisplay: Sendable {
         if let failure, case .printed(retries: true) = style { Output.error(failure) }
     }
 
-    /// The length of a file that is not under way yet.
+    /// Records the length of a file that is not yet being downloaded.
     func expect(_ id: Int, size: Int64) { state.withLock { $0.progress.expect(id, size: size) } }
 
-    /// Returns true if the file's length is known, or its download is under way.
+    /// Returns true if the file's length is known, or it is being downloaded.
     func knows(_ id: Int) -> Bool { state.withLock { $0.progress.knows(id) } }
 
-    /// A file that failed, and is tried once more: nothing of it is under way.
+    /// Records that a file failed and will be retried later.
     func postpone(_ id: Int) { state.withLock { $0.progress.postpone(id) } }
 
-    /// - Parameter size: The file's length; `nil`: it failed, and nothing of it is expected any more.
+    /// - Parameter size: The file's length; `nil` if it failed.
     func finish(_ id: Int, size: Int64? = nil) { state.withLock { $0.progress.finish(id, size: size) } }
 
     /// Prints a line of regular output without disturbing the display.
@@ -103,7 +103,7 @@ final class ProgressDisplay: Sendable {
         let now = Self.now
         let count = fileCount()
         state.withLock { state in
-            // Cancelled meanwhile: the lines were erased for good.
+            // Cancelled in the meantime, so the lines have been erased.
             guard !Task.isCancelled else { return }
             let lines = state.progress.lines(width: width - 1, at: now, of: count)
             guard !lines.isEmpty || state.drawnLines > 0 else { return }
@@ -119,7 +119,7 @@ final class ProgressDisplay: Sendable {
         }
     }
 
-    /// The line where nothing can be redrawn.
+    /// Prints a line if lines cannot be redrawn.
     private func print() {
         let now = Self.now
         let count = fileCount()

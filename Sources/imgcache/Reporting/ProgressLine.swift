@@ -19,12 +19,12 @@ struct ProgressLine: Equatable, Sendable {
         var silence: Double?
         /// The reason, in words.
         var reason: String?
-        /// Seconds until the next attempt, if it is scheduled.
+        /// The number of seconds until the next attempt, if there is one.
         var nextTry: Double?
     }
 
     var name: String
-    /// The bytes available, held ones included.
+    /// The number of available bytes, including those of earlier runs.
     var received: Int64 = 0
     /// nil if unknown, as for a chunked response.
     var total: Int64?
@@ -47,7 +47,7 @@ struct ProgressLine: Equatable, Sendable {
         return Self.fitted(name, to: width)
     }
 
-    /// The line without a limit of its length.
+    /// The line without a limit on its length.
     var plainText: String {
         let details: [String?] =
             switch activity {
@@ -57,7 +57,7 @@ struct ProgressLine: Equatable, Sendable {
         return ([name.forTerminal, percent, amount] + details + [resumption]).compactMap(\.self).joined(separator: ", ")
     }
 
-    /// The parts behind the name, from the richest choice to the poorest, each with the columns that a long name keeps.
+    /// The parts after the name, from the most to the least detailed layout, each with the minimum width of a long name.
     private func layouts(width: Int, nameColumns: Int) -> [(fields: [String], name: Int)] {
         let percent = percent.map { Self.padded($0, to: 5) }
         func layout(_ name: Int, _ fields: String?...) -> (fields: [String], name: Int) {
@@ -118,7 +118,7 @@ struct ProgressLine: Equatable, Sendable {
         String(repeating: " ", count: max(0, width - text.count)) + text
     }
 
-    /// Pads to `width`, or shortens in the middle, so that the extension stays readable.
+    /// Pads to `width`, or shortens the middle, so that the extension remains readable.
     static func fitted(_ name: String, to width: Int) -> String {
         let columns = TerminalColumns.count(of: name)
         guard columns > width else { return name + String(repeating: " ", count: width - columns) }

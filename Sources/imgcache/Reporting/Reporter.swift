@@ -30,8 +30,8 @@ extension RunResult {
     }
 }
 
-/// Prints results and determines the exit code: lines in the order of the arguments, JSON in order of completion unless
-/// `--ordered`.
+/// Prints results and determines the exit code. Lines are printed in the order of the arguments, JSON in the order of completion unless
+/// `--ordered` is given.
 final class Reporter<Result: RunResult>: Sendable {
     private struct State {
         var waiting: [Int: Result] = [:]
@@ -59,7 +59,7 @@ final class Reporter<Result: RunResult>: Sendable {
         self.display = display
     }
 
-    /// Processes all sources, `width` at a time. After an interruption no further one is started.
+    /// Processes all sources, `width` at a time. After an interruption, no further sources are started.
     ///
     /// - Parameters:
     ///   - executor: The threads on which the work runs, or `nil` for the cooperative pool.

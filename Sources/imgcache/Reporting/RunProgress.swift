@@ -1,19 +1,19 @@
 import ImageCache
 import Units
 
-/// The progress of all files of a run, as it changes over time. Pure: times are arguments, in seconds of any monotonic clock.
+/// The progress of all files of a run over time. A pure value: times are arguments, in seconds of any monotonic clock.
 struct RunProgress: Sendable {
-    /// The number of files of the run so far, and whether that is all.
+    /// The number of files so far, and true if it is final.
     typealias FileCount = (count: Int, isComplete: Bool)
 
-    /// The number of files under way that have lines of their own: more lines than the terminal has could not be redrawn.
+    /// The maximum number of running files with a line each. More lines than the terminal has could not be redrawn.
     private static let mostLines = 8
 
     private var files: [Int: FileProgress] = [:]
     private var order: [Int] = []
     private var finishedFiles = 0
     private var finishedBytes: Int64 = 0
-    /// The bytes that came over the network.
+    /// The number of bytes received from the network.
     private var transferred: Int64 = 0
     private var rate = RateMeter()
     private var rateNoted = -Double.infinity
@@ -27,13 +27,13 @@ struct RunProgress: Sendable {
 
     // MARK: Events
 
-    /// Begins a download. Progress counts until ``finish(_:size:)`` or ``postpone(_:)``, and is ignored afterwards.
+    /// Starts a download. Its progress counts until ``finish(_:size:)`` or ``postpone(_:)``, and is ignored afterwards.
     mutating func begin(_ id: Int, name: String, at now: Double) {
         if files.updateValue(FileProgress(name: name, at: now), forKey: id) == nil { order.append(id) }
         if lastByte < 0 { lastByte = now }
     }
 
-    /// - Returns: A line for a failed attempt that another one follows.
+    /// - Returns: A line about a failed attempt that will be retried.
     mutating func update(_ id: Int, _ progress: DownloadProgress, at now: Double) -> String? {
         guard var file = files[id] else { return nil }
         let phase = file.latest.phase
@@ -50,19 +50,19 @@ struct RunProgress: Sendable {
         return "\(file.name.forTerminal): \(pause.text)"
     }
 
-    /// The length of a file that is not under way yet.
+    /// Records the length of a file that is not yet being downloaded.
     mutating func expect(_ id: Int, size: Int64) { if sizes[id] == nil { note(size, of: id) } }
 
-    /// Returns true if the file's length is known, or its download is under way.
+    /// Returns true if the file's length is known, or it is being downloaded.
     func knows(_ id: Int) -> Bool { sizes[id] != nil || files[id] != nil }
 
-    /// A file that failed, and is tried once more: nothing of it is under way.
+    /// Records that a file failed and will be retried later.
     mutating func postpone(_ id: Int) {
         files[id] = nil
         order.removeAll { $0 == id }
     }
 
-    /// - Parameter size: The file's length; `nil`: it failed, and nothing of it is expected any more.
+    /// - Parameter size: The file's length; `nil` if it failed.
     mutating func finish(_ id: Int, size: Int64?) {
         note(size ?? 0, of: id)
         finishedBytes += size ?? files[id]?.latest.received ?? 0
@@ -74,7 +74,7 @@ struct RunProgress: Sendable {
         totalSize += size - (sizes.updateValue(size, forKey: id) ?? 0)
     }
 
-    /// Records the rate ten times a second, independently of the lines, which may be further apart than the window of the rate.
+    /// Records the rate ten times a second, independently of the printed lines, which may be further apart than the window of the rate.
     private mutating func noteRate(at now: Double) {
         guard now - rateNoted >= 0.1 else { return }
         rateNoted = now
@@ -83,13 +83,13 @@ struct RunProgress: Sendable {
 
     // MARK: Lines
 
-    /// The lines on a terminal: one for all files if there may be several, then one for each that is under way.
+    /// The lines on a terminal: one for all files if there may be several, then one for each running file.
     func lines(width: Int, at now: Double, of count: FileCount) -> [String] {
         let lines = order.prefix(Self.mostLines).compactMap { files[$0]?.line(at: now).text(width: width) }
         return isSeveral ? [total(at: now, of: count).text(width: width)] + lines : lines
     }
 
-    /// The line where nothing can be redrawn; `nil` if nothing is under way.
+    /// The line if lines cannot be redrawn; `nil` if no file is being downloaded.
     func plainLine(at now: Double, of count: FileCount) -> String? {
         let line = isSeveral ? total(at: now, of: count) : order.first.flatMap { files[$0] }?.line(at: now)
         return line?.plainText
@@ -110,7 +110,7 @@ struct RunProgress: Sendable {
             return .receiving(bytesPerSecond: rate.bytesPerSecond(at: now))
         }
         let last = waiting.compactMap(\.failure).max { $0.nextTry < $1.nextTry }
-        // If none of them is being attempted, the one that will be attempted first.
+        // If no attempt is running, the earliest scheduled one.
         let isTried = waiting.contains { $0.latest.phase == .transferring }
         let next = isTried ? nil : waiting.compactMap { $0.failure?.nextTry }.min()
         return .waiting(.init(silence: now - since, reason: last?.reason, nextTry: next.map { max(0, $0 - now) }))
