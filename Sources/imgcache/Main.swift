@@ -29,7 +29,7 @@ struct Main: AsyncParsableCommand {
         throw ValidationError("\(option) is specified more than once.")
     }
 
-    /// Equals ArgumentParser's own, except that a wrong command line exits with 2, as is usual for Unix commands.
+    /// Replaces ArgumentParser's `main`: an invalid command line exits with 2, as is usual for Unix commands.
     static func main() async {
         do {
             try refuseRepeatedOptions(Array(CommandLine.arguments.dropFirst()))

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Glibc
 
-/// Replaces `imgcache serve …` by `imgcache-server …`. This is a separate program, so that the command contains no server code and starts
-/// fast.
+/// Replaces `imgcache serve …` with `imgcache-server …`. The server is a separate program, so that the command contains no server code and
+/// starts fast.
 struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",

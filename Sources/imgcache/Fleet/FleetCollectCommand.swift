@@ -61,12 +61,12 @@ struct FleetCollectCommand: AsyncParsableCommand {
         }
     }
 
-    /// Seconds after which an object of a class goes.
+    /// The age in seconds after which objects of a class are deleted.
     private static func limit(of kind: ObjectClass, _ age: Double) -> Double {
         switch kind {
         case .responses, .images, .parts: age
         case .leases, .probes: min(age, day)
-        // A mark of an invalidation must outlive the objects that it is about.
+        // Tombstones and log entries must outlive the objects that they invalidate.
         case .others: age + 30 * day
         }
     }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The commands for the bucket that machines share.
+/// The commands for the bucket shared by machines.
 struct FleetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fleet",

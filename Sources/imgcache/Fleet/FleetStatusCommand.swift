@@ -35,7 +35,7 @@ struct FleetStatusCommand: AsyncParsableCommand {
             try await bucket.pages { page throws(Failure) in
                 for (object, kind) in page { counts[kind, default: ObjectCount()].add(object) }
             }
-            // Some stores have no such rules, and some credentials cannot read them.
+            // Some stores have no lifecycle rules, and some credentials cannot read them.
             let rules = try? await bucket.tier.lifecycle()
             let prefix = bucket.location.prefix + ObjectClass.responses.prefix
             let report = Report(

@@ -17,12 +17,12 @@ struct FleetVerifyCommand: AsyncParsableCommand {
     private struct Report: Encodable {
         var checked = 0
         var bytes: Int64 = 0
-        /// Keys.
+        /// The keys of damaged objects.
         var damaged: [String] = []
         var deleted = 0
     }
 
-    /// Objects that are read at a time.
+    /// The number of objects that are read in parallel.
     private static let width = 4
 
     func run() async throws {
@@ -68,7 +68,7 @@ struct FleetVerifyCommand: AsyncParsableCommand {
         }
     }
 
-    /// True also for an object that is gone by now.
+    /// Returns true for a valid object, or one that no longer exists.
     private static func isSound(
         _ object: RemoteListing, _ kind: ObjectClass, _ bucket: SharedBucket
     ) async throws(RemoteError) -> Bool {

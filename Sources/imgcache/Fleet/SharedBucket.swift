@@ -4,7 +4,7 @@ import ImageCache
 import RemoteStore
 import Transfer
 
-/// The place of the objects that machines share.
+/// The location of the shared objects.
 struct BucketOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("The bucket and prefix, as for --remote.", valueName: "s3://bucket/prefix"))
     var place: String
@@ -14,7 +14,7 @@ struct BucketOptions: ParsableArguments {
     }
 }
 
-/// A bucket as a person works on it: with more patience than a cache has.
+/// A bucket for interactive use, with longer time-outs than a cache.
 struct SharedBucket: Sendable {
     let place: String
     let location: S3Location
@@ -40,7 +40,7 @@ struct SharedBucket: Sendable {
 
     func close() async { await transport.shutDown() }
 
-    /// Runs requests to the store; its failure ends the command.
+    /// Runs requests to the store. A failure ends the command.
     func run<Value>(_ work: () async throws(RemoteError) -> Value) async throws(Failure) -> Value {
         do throws(RemoteError) { return try await work() } catch {
             let status: ExitStatus =
@@ -54,7 +54,7 @@ struct SharedBucket: Sendable {
         }
     }
 
-    /// Calls with each page of the listing of all objects of this package's, in the order of their keys.
+    /// Calls `visit` with each page of the listing of this package's objects, in the order of their keys.
     func pages(_ visit: ([(RemoteListing, ObjectClass)]) async throws(Failure) -> Void) async throws(Failure) {
         var after: String?
         while true {
@@ -71,7 +71,7 @@ struct SharedBucket: Sendable {
     }
 }
 
-/// Opens a bucket, works on it, and closes it.
+/// Opens a bucket, runs `work`, and closes it.
 func withBucket(_ options: BucketOptions, _ work: (SharedBucket) async throws -> Void) async throws {
     do {
         let bucket = try SharedBucket(options.place)
@@ -88,7 +88,7 @@ func withBucket(_ options: BucketOptions, _ work: (SharedBucket) async throws ->
     }
 }
 
-/// Objects and their bytes.
+/// A number of objects and their total size.
 struct ObjectCount: Encodable {
     var objects = 0
     var bytes: Int64 = 0
@@ -100,7 +100,7 @@ struct ObjectCount: Encodable {
 }
 
 extension ObjectClass {
-    /// The class in words.
+    /// The name of the class.
     var word: String {
         switch self {
         case .responses: "responses"

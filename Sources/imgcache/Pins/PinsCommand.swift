@@ -43,7 +43,7 @@ struct UnpinCommand: AsyncParsableCommand {
     }
 }
 
-/// The state of a set, as commands print it: its members, and those that are there.
+/// The printed state of a set of pins.
 struct PinReport: Encodable {
     private struct FailedFile: Encodable {
         var url: String
@@ -55,7 +55,7 @@ struct PinReport: Encodable {
     private var present: Int
     private var bytes: Int64
     private var failed: [FailedFile]
-    /// Left out of a set that a caller named.
+    /// True for the files of a list; otherwise absent.
     private var list: Bool?
 
     init(_ set: PinSet) {

@@ -2,7 +2,7 @@ import DiskStore
 import Glibc
 import ImageCache
 
-/// Writes small files atomically; devices and pipes are written into.
+/// Writes small files atomically. Devices and pipes are written directly.
 enum AtomicFile {
     /// - Parameter mode: The file's mode, before the umask.
     /// - Throws: ``Failure`` with exit code 6.

@@ -18,7 +18,7 @@ enum ErrorKind {
     }
 
     static func word(for error: ImageCacheError) -> String {
-        // The error comes from the output, not the store.
+        // The store's reason for this error is `full`.
         if let cause = error.cause as? StoreError, cause.code == .held { return "held" }
         if let transfer = (error.cause as? TransferError)?.code {
             if transfer == .badRedirect || transfer == .tooManyRedirects { return "redirect" }

@@ -18,11 +18,11 @@ enum ExitStatus: Int32, Sendable, Encodable {
     case offline = 7
     /// Ctrl-C or SIGTERM.
     case interrupted = 130
-    /// The reader of standard output is gone. Ends by the signal, like other filters; shells report this number.
+    /// The reader of standard output is gone. The process ends by SIGPIPE, like other filters; shells report this number.
     case brokenPipe = 141
 }
 
-/// A failure that ends the command: one sentence and an exit code.
+/// A failure that ends the command, with a sentence and an exit code.
 struct Failure: Error, CustomStringConvertible {
     var status: ExitStatus
     var message: String

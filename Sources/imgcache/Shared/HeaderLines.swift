@@ -17,7 +17,7 @@ enum HeaderLines {
 
     static func validate(_ headers: [String]) throws {
         for header in headers where !isField(header) {
-            // Only the first word is shown: a missing colon must not reveal a token.
+            // Only the first word is shown, so that a header without a colon does not reveal a token.
             throw ValidationError("-H must be 'Name: value', not '\(header.prefix { $0 != ":" && $0 != " " }) …'.")
         }
     }

@@ -1,11 +1,10 @@
 import ConcurrencyPrimitives
 @preconcurrency import Glibc
 
-/// Turns Ctrl-C, SIGTERM and SIGHUP into the cancellation of the running command; a second one ends the process at
-/// once.
+/// Turns Ctrl-C, SIGTERM and SIGHUP into the cancellation of the running command. A second signal ends the process immediately.
 ///
-/// A command that blocks where cancellation has no effect (a pipe without a reader, a FIFO without a writer:
-/// ``BlockingSection``) is ended shortly after: the store is safe at any instruction.
+/// A command may block where cancellation has no effect, such as on a pipe without a reader or a FIFO without a writer
+/// (``BlockingSection``). It is ended shortly after the signal, as the store is safe at any instruction.
 ///
 /// The handler only writes a byte to a pipe, which a separate thread reads, so that no other code runs in the handler.
 final class Interruption: Sendable {
@@ -60,7 +59,7 @@ final class Interruption: Sendable {
     /// Records that the interruption was reported to the user.
     func isReported() { state.withLock { $0.isReported = true } }
 
-    /// Waits for another signal, or the time that an orderly end may take, and then ends the process.
+    /// Waits for another signal, or until the time for an orderly end is over, and then ends the process.
     fileprivate func awaitEnd(_ descriptor: Int32) {
         // On a busy machine an orderly end takes longer.
         for patience in [Int32(700), 2300] {
@@ -113,7 +112,7 @@ final class Interruption: Sendable {
 /// The descriptor that the signal handler writes to. Set once, before the handler is installed.
 nonisolated(unsafe) private var signalPipe: Int32 = -1
 
-/// Work that may block on a pipe, and that cancellation does not reach.
+/// Work that may block on a pipe and that cancellation cannot interrupt.
 enum BlockingSection {
     private static let entered = Locked(0)
 

@@ -4,8 +4,8 @@ import HTTPSemantics
 
 /// Standard output and standard error, written completely and unbuffered.
 ///
-/// A failure to write to standard output ends the command: a partial result must not pass for a complete one. A missing
-/// reader ends it like every Unix filter, by SIGPIPE and without a message.
+/// A failure to write to standard output ends the command, because a partial result must not be mistaken for a complete one. If the reader
+/// is gone, the command ends by SIGPIPE without a message, like other filters.
 enum Output {
     static func line(_ text: String) { result(Array((text + "\n").utf8)) }
 
@@ -70,8 +70,7 @@ enum Output {
         return true
     }
 
-    /// Ends the process without unwinding: everything is written, and tearing down opened libraries (slow in OpenSSL)
-    /// is unnecessary.
+    /// Ends the process without unwinding. All output is written, and unloading libraries (slow in OpenSSL) is unnecessary.
     static func exit(_ status: ExitStatus) -> Never {
         if status == .brokenPipe {
             signal(SIGPIPE, SIG_DFL)
@@ -86,7 +85,7 @@ enum Output {
 
     static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
-    /// The width of the terminal on `descriptor` in columns; else `$COLUMNS`, else 80.
+    /// The width of the terminal on `descriptor` in columns; otherwise `$COLUMNS`, otherwise 80.
     static func width(of descriptor: Int32) -> Int {
         var size = winsize()
         if ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 { return Int(size.ws_col) }
@@ -96,6 +95,6 @@ enum Output {
 }
 
 extension String {
-    /// The text without control characters and hidden ones: servers and files must not control the terminal.
+    /// The text without control and hidden characters, so that servers and files cannot control the terminal.
     var forTerminal: String { withoutHiddenCharacters }
 }

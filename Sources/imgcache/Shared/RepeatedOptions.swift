@@ -1,7 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 
-/// Finds options with a single value that are given more than once: the parser would silently use the last one.
+/// Finds options with a single value that are given more than once. The parser would silently use the last one.
 struct RepeatedOptions {
     /// The name of each option, the long one first, by its spellings (`--output`, `-o`).
     private var spellings: [String: String] = [:]
@@ -47,8 +47,7 @@ struct RepeatedOptions {
         ("-j", "--parallel"), ("-m", "--max-time"), ("-o", "--output"), ("-s", "--size"), ("-u", "--user"),
     ]
 
-    /// Returns true if an option may be repeated: a fast test of the words alone, which suffices for most command
-    /// lines.
+    /// Returns true if an option may be repeated. This is a fast test of the words alone, which suffices for most command lines.
     static func isPossible(in arguments: some Sequence<String>) -> Bool {
         var seen: Set<String> = []
         return arguments.prefix { $0 != "--" }.flatMap(spellings)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A directory that several processes use at a time, from ``init(_:)`` to ``release()``: the last one may delete it.
+/// A directory that several processes use, each from ``init(_:)`` to ``release()``. The last one may delete it.
 ///
 /// Each process holds a shared `flock` on the directory itself, which the kernel releases when it dies.
 final class SharedDirectory: Sendable {

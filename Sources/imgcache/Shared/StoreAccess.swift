@@ -29,7 +29,7 @@ extension StoreSelecting {
 }
 
 extension DownloadCache {
-    /// Opens a cache. The error for one that a newer version made includes advice.
+    /// Opens a cache. The error for a cache of a newer version includes advice.
     static func opened(in directory: String, _ configuration: Configuration) throws -> DownloadCache {
         do {
             return try DownloadCache(directory: directory, configuration: configuration)
@@ -63,7 +63,7 @@ enum StoreAccess {
     case createIfNeeded
 }
 
-/// Runs a command's body on the store; a failure is reported as one sentence and an exit code.
+/// Runs a command's body on the store. A failure is reported as a sentence and an exit code.
 func withStore(_ options: some StoreSelecting, for use: StoreAccess, _ body: (DownloadCache) throws -> Void) throws {
     do {
         let cache = try options.openCache(for: use)

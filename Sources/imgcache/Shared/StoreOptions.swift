@@ -3,15 +3,15 @@ import Glibc
 import ImageCache
 import Units
 
-/// The options by which a command finds the store.
+/// The options that select the store of a command.
 protocol StoreSelecting {
     var directory: String { get }
-    /// The capacity to apply; `nil`: the remembered one.
+    /// The capacity to apply; `nil` for the saved one.
     var requestedCapacity: Int64? { get }
     var discardsNewer: Bool { get }
 }
 
-/// The cache directory alone.
+/// The option for the cache directory.
 struct PlaceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -23,7 +23,7 @@ struct PlaceOptions: ParsableArguments {
     var directory: String { cacheDir ?? DownloadCache.defaultDirectory }
 
     func validate() throws {
-        // An unset variable must not create a cache in the current folder, or `clear` one there.
+        // An empty value, as of an unset variable, must not create or clear a cache in the current folder.
         guard cacheDir?.isEmpty != true else { throw ValidationError("--cache-dir expects a directory.") }
     }
 }
@@ -60,7 +60,7 @@ struct StoreOptions: ParsableArguments, StoreSelecting {
     var directory: String { selection.directory }
     var discardsNewer: Bool { selection.discardsNewer }
 
-    /// The capacity in `--capacity`, else in `$IMGCACHE_CAPACITY`.
+    /// The capacity of `--capacity`, otherwise of `$IMGCACHE_CAPACITY`.
     var requestedCapacity: Int64? { (capacity ?? Self.environmentCapacity.flatMap { ByteSize(text: $0) })?.bytes }
 
     func validate() throws {
@@ -76,7 +76,7 @@ struct OwnerOptions: ParsableArguments {
     var owner: String?
 }
 
-/// The owner whose entries a command is about, specified by the options with which `fetch` stored them.
+/// The owner of the entries that a command uses, specified by the same options as for `fetch`.
 struct NamespaceOptions: ParsableArguments {
     @OptionGroup var whose: OwnerOptions
 
@@ -95,7 +95,7 @@ struct NamespaceOptions: ParsableArguments {
 
     func validate() throws { try HeaderLines.validate(headers) }
 
-    /// True if an owner is specified.
+    /// True if any of the options is given.
     var isGiven: Bool { whose.owner != nil || user != nil || !headers.isEmpty || netrc }
 
     /// The request for a URL's entry.
@@ -105,7 +105,7 @@ struct NamespaceOptions: ParsableArguments {
         request.fields = HeaderLines.fields(headers)
         request.transfer.netrc = netrc ? .default : .off
         if let user {
-            // A name alone means any password; `token:` an empty one.
+            // A name alone means any password, and `name:` an empty one.
             let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             request.transfer.credentials = .init(
                 user: String(parts[0]), password: parts.count > 1 ? String(parts[1]) : "unknown")

@@ -1,13 +1,13 @@
 import ConcurrencyPrimitives
 
-/// Elements that workers take in order, while others may still be added.
+/// A queue of elements that workers take in order while others are added.
 final class WorkQueue<Element: Sendable>: Sendable {
     typealias Item = (element: Element, place: Int)
 
     private struct State {
         var elements: [Element]
         var next = 0
-        /// The places of elements that are taken once more when there is no other.
+        /// The indices of elements that are taken again when there are no others.
         var postponed: [Int] = []
         var isComplete: Bool
         var isStopped = false
@@ -29,7 +29,7 @@ final class WorkQueue<Element: Sendable>: Sendable {
 
     private let state: Locked<State>
 
-    /// - Parameter isComplete: Whether nothing is added any more.
+    /// - Parameter isComplete: True if no elements will be added.
     init(_ elements: [Element] = [], isComplete: Bool = true) {
         state = Locked(State(elements: elements, isComplete: isComplete))
     }
@@ -57,7 +57,7 @@ final class WorkQueue<Element: Sendable>: Sendable {
         if let taken { taken.0.resume(returning: taken.1) }
     }
 
-    /// An element that was taken is handed out once more, behind all others that are there.
+    /// Puts a taken element back, behind all others.
     func postpone(_ place: Int) { state.withLock { $0.postponed.append(place) } }
 
     /// Marks the end of the input: no more elements will be added.
@@ -79,10 +79,10 @@ final class WorkQueue<Element: Sendable>: Sendable {
     /// The number of elements added so far, and a flag that is true if no more will be added.
     var count: (count: Int, isComplete: Bool) { state.withLock { ($0.elements.count, $0.isComplete) } }
 
-    /// The element that was added as that one.
+    /// The element with an index.
     subscript(place: Int) -> Element { state.withLock { $0.elements[place] } }
 
-    /// The elements that were added as those.
+    /// The elements with the given indices.
     subscript(places: Range<Int>) -> [Element] { state.withLock { Array($0.elements[places]) } }
 
     /// All elements added so far.
