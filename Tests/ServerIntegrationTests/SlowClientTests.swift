@@ -59,25 +59,19 @@ import Testing
         let origin = try Self.origin()
         let server = try await ServerProcess(origin: origin.url(""), "--write-timeout", "6s")
         let whole = try warm(server)
-        // On a machine that is so slow that a pause takes as long as the time-out, the server is right to cut the client off.
-        for _ in 0..<20 {
+        // A machine may be so slow that a pause takes as long as the time-out, and the server is right to cut the client off. A time-out for
+        // the answer as a whole would cut off each of them.
+        for _ in 0..<10 {
             let client = try Client(server.port, receiveBuffer: 4096)
             client.send("GET \(Self.path) HTTP/1.1\r\nHost: x\r\n\r\n")
-            var longest = Duration.zero
             for part in 1...5 {
-                let began = ContinuousClock.now
                 // The five pieces together take longer than the time-out.
                 try await Task.sleep(for: .milliseconds(1600))
-                let hasPiece = client.receive(atLeast: whole.count / 8 * part)
-                longest = max(longest, ContinuousClock.now - began)
-                #expect(hasPiece || longest > .seconds(5))
+                guard client.receive(atLeast: whole.count / 8 * part) else { break }
             }
-            let isWhole = client.answer()?.body == whole
-            if longest > .seconds(5), !isWhole { continue }
-            #expect(isWhole)
-            return
+            if client.answer()?.body == whole { return }
         }
-        Issue.record("no pause was shorter than the time-out")
+        Issue.record("no client got the whole answer")
     }
 
     @Test func `a server that stops lets a client take what has been written for it`() async throws {

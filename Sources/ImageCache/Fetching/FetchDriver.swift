@@ -25,7 +25,7 @@ struct FetchDriver {
     private var file: CachedFile?
 
     // The result of the shared store, and the state in which the origin is asked.
-    private var remote: Fetcher.RemoteFinding?
+    private var remote: RemoteFinding?
     private var fill: RemoteFill?
 
     // The response of the origin.
@@ -59,7 +59,8 @@ struct FetchDriver {
         self.consumer = consumer
         isShared = turn == .shared
         machine = FetchMachine(
-            resolved, for: consumer, turn, by: fetcher.rules, usesRemote: fetcher.mayUseRemote(resolved), status: status
+            resolved, for: consumer, turn, by: fetcher.rules,
+            usesRemote: fetcher.remoteSource?.rules.mayUse(resolved) == true, status: status
         )
         began = fetcher.now()
         self.generation = generation ?? fetcher.store.generation(of: resolved.url)
@@ -193,8 +194,9 @@ struct FetchDriver {
 
     private mutating func askRemote() async throws(ImageCacheError) -> FetchEvent {
         announceRunning()
-        let found = try await fetcher.lookInRemote(
-            Fetcher.RemoteLook(resolved: resolved, generation: generation, task: task, consumer: consumer))
+        guard let source = fetcher.remoteSource else { return .remoteMissed }
+        let found = try await source.find(
+            RemoteLook(resolved: resolved, generation: generation, task: task, consumer: consumer))
         (remote, fill) = (found, found.fill)
         if found.entry != nil { return .remoteStored }
         if found.wasAsked { fetcher.remote?.noteLookUp(found.hasParts) }
@@ -218,7 +220,7 @@ struct FetchDriver {
     private func share(_ failure: ImageCacheError?) {
         guard let fill else { return }
         defer { fetch.shared.withLock { $0.fill = fill.withoutLease } }
-        if let file, fetcher.share(file, resolved, fetch, fill) { return }
+        if let file, fetcher.remoteSource?.share(file, resolved, fetch, fill) == true { return }
         guard let lease = fill.lease else { return }
         if file?.source == .network || failure?.code == .notStorable { fetcher.remote?.noteUnshareable(resolved.key) }
         lease.release()

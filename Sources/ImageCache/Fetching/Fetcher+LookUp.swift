@@ -75,6 +75,46 @@ extension Fetcher {
         }
     }
 
+    // MARK: Equivalent URLs
+
+    /// Returns the responses that are stored for an equivalent URL and may answer the request. A response that does not vary on all of its
+    /// query (`No-Vary-Search`) is a variant of the URL without it.
+    ///
+    /// - Parameter isNecessary: True to look for them even if the URL has no query.
+    func equivalentCandidates(_ resolved: ResolvedRequest, isNecessary: Bool) throws(StoreError)
+        -> [StoredCandidate]
+    {
+        guard isNecessary || resolved.url.utf8.contains(UInt8(ascii: "?")) else { return [] }
+        let candidates = try equivalentCandidates(resolved.requestKey, for: resolved)
+        guard rules.mode == .shared, let key = resolved.sharedRequestKey else { return candidates }
+        return try candidates
+            + equivalentCandidates(key, for: resolved).filter {
+                rules.isSharedDespiteAuthorization($0.record.response)
+            }
+    }
+
+    private func equivalentCandidates(
+        _ key: RequestKey, for resolved: ResolvedRequest
+    ) throws(StoreError) -> [StoredCandidate] {
+        func entries() throws(StoreError) -> [StoredEntry] {
+            try store.entries(for: EntryKey(key.noVarySearch)) {
+                CacheRules.searchVariant(group: $0, url: resolved.url, fields: resolved.cacheRequest.fields)
+            }
+        }
+        let found = try entries()
+        if found.isEmpty { return [] }
+        // A generation stands for what is read after it, and whose it is was not known before.
+        let generations = found.map { store.generation(of: $0.url) }
+        let confirmed = try Set(entries().map(\.id))
+        return zip(found, generations).compactMap { entry, generation in
+            guard confirmed.contains(entry.id), let candidate = StoredCandidate(entry, generation),
+                let variance = SearchVariance(candidate.record.response.fields),
+                variance.isEquivalent(candidate.record.url, resolved.url)
+            else { return nil }
+            return candidate
+        }
+    }
+
     // MARK: Hits
 
     /// A stored response that may be served, opened.

@@ -89,6 +89,24 @@ extension Fetcher {
         return nil
     }
 
+    /// Puts a response that does not vary on all of its query where requests for equivalent URLs find it; another one stays where it is.
+    ///
+    /// - Returns: `nil` when it must not be stored: invalidated meanwhile, or older than what is there.
+    private func placed(_ entry: NewEntry, _ record: ResponseRecord) throws(StoreError) -> NewEntry? {
+        guard let variance = SearchVariance(record.response.fields),
+            let variant = rules.searchVariant(of: record.response, url: record.url), let key = entry.key.request
+        else { return entry }
+        var entry = entry
+        entry.key = EntryKey(key.noVarySearch)
+        entry.variant = variant
+        entry.url = variance.canonical(record.url)
+        // All URLs with one path are invalidated together.
+        let current = store.generation(of: entry.url)
+        guard current.epoch == entry.generation?.epoch, try !hasLater(than: record, at: entry) else { return nil }
+        entry.generation = current
+        return entry
+    }
+
     /// Returns true if the answer to a later request is in an entry's place.
     func hasLater(than record: ResponseRecord, at new: NewEntry) throws(StoreError) -> Bool {
         let inPlace = try store.entries(for: new.key) { _ in new.variant }.first { $0.variant == new.variant }
@@ -157,6 +175,11 @@ extension Fetcher {
             throw ImageCacheError(error)
         }
         return candidate
+    }
+
+    /// The variant that a response becomes when it is updated; `nil`: it stays the one that it is.
+    private func variant(of response: StoredResponse, at entry: StoredEntry) -> String? {
+        entry.key.isOfNoVarySearch ? nil : rules.variantKey(of: response)
     }
 
     func remainingLifetime(of response: StoredResponse, _ resolved: ResolvedRequest) -> Int? {

@@ -45,6 +45,15 @@ struct Fetcher: Sendable {
         sources = Sources(configuration, store: store)
     }
 
+    /// The source in front of the origin, if there is a store that is shared with other machines.
+    var remoteSource: RemoteSource? {
+        remote.map { remote in
+            let rules = SharingRules(
+                rules: rules, sharesPrivateResponses: remote.configuration.sharesPrivateResponses)
+            return RemoteSource(remote: remote, rules: rules, fetcher: self)
+        }
+    }
+
     // MARK: Fetching
 
     /// The consumer that a fetch is begun for.

@@ -23,7 +23,7 @@ struct OriginRequest: Sendable {
         return .init(
             download: DownloadSink(
                 resolved: resolved, rules: fetcher.rules, writer: writer, fetch: fetch,
-                sharing: fetcher.sharing(of: resolved, under: key, generation.epoch, fetch)),
+                sharing: fetcher.remoteSource?.sharing(of: resolved, under: key, generation.epoch, fetch)),
             writer: writer)
     }
 

@@ -92,7 +92,7 @@ extension ImagePipeline {
         guard job.recipe.output != .pixels, !file.body.entry.key.isOfNoVarySearch, job.request.file.policy.mayUseStored,
             let resolved = try? ResolvedRequest(job.request.file, by: fetcher.rules)
         else { return false }
-        return fetcher.mayShareImages(of: file, resolved)
+        return fetcher.remoteSource?.rules.mayShareImages(of: file, resolved) == true
     }
 
     /// True if the limits of the job allow rendering it here, as another machine may have higher limits.

@@ -161,7 +161,7 @@ final class ImagePipeline: Sendable {
         do throws(ImageCacheError) {
             return try await subscription.value().sharing(!subscription.isFirst)
         } catch {
-            return try await fetcher.unstoredFile(for: request, after: error)
+            return try await UnstoredFetch(fetcher: fetcher).file(for: request, after: error)
         }
     }
 

@@ -117,7 +117,8 @@ import Testing
         let sync = Task { try await list.sync().finish() }
         // Three that were answered make room for three more; the held one keeps its place.
         await bench.transport.requests { requests in requests.count { $0.path == "/page" } == 10 }
-        #expect(pages.prefix(4).sorted() == ["1", "2", "3", "4"])
+        // The page n is asked for when n - 4 were answered, in whatever order the requests of four tasks are sent.
+        for (place, page) in pages.enumerated() { #expect(try #require(Int(page)) <= place + 4, "\(pages)") }
         gate.open()
         #expect(try await sync.value.records == 10)
         #expect(pages.count == 10)

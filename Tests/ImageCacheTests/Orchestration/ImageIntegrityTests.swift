@@ -224,7 +224,7 @@ import Testing
             $0.transfer.retry.maxRetries = 1
             $0.transfer.retry.baseDelay = .zero
         }
-        let file = try await bench.cache.fetcher.unstoredFile(
+        let file = try await UnstoredFetch(fetcher: bench.cache.fetcher).file(
             for: request, after: ImageCacheError(.store(.full), message: "no room"))
         let bytes = try Bench.read(.stored(descriptor: file.body.descriptor, range: 0..<file.size))
         #expect(Body(bytes) == Body(picture) && !file.isStored)

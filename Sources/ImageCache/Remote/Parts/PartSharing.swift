@@ -145,21 +145,21 @@ final class PartSharing {
     }
 }
 
-extension Fetcher {
+extension RemoteSource {
     /// The way to share a body while it arrives; `nil`: it is not shared, by the request.
     func sharing(
         of resolved: ResolvedRequest, under key: EntryKey, _ epoch: Generation.Epoch, _ fetch: Fetch
     ) -> PartSharing? {
         // The bytes of mirrors are proved by the digest of the whole alone.
-        guard let remote, key == resolved.key, resolved.request.mirrors.isEmpty, isShareable(resolved) else {
+        guard key == resolved.key, resolved.request.mirrors.isEmpty, rules.isShareable(resolved) else {
             fetch.shared.withLock { $0.isDecided = true }
             return nil
         }
-        return PartSharing(remote, rules: rules, key: key, epoch: epoch, fetch: fetch) { response in
+        return PartSharing(remote, rules: rules.rules, key: key, epoch: epoch, fetch: fetch) { [rules] response in
             let hasMirrors =
                 resolved.request.usesAnnouncedMirrors
                 && !DuplicateLinks.mirrors(in: response.fields, base: response.finalURL).isEmpty
-            return !hasMirrors && self.isShareable(response, resolved, remote)
+            return !hasMirrors && rules.isShareable(response, resolved)
         }
     }
 
@@ -167,12 +167,12 @@ extension Fetcher {
     ///
     /// - Returns: True if parts are uploaded, with the fetch's lease.
     func shareParts(
-        of file: CachedFile, _ resolved: ResolvedRequest, _ remote: RemoteCache, _ fetch: Fetch, _ fill: RemoteFill
+        of file: CachedFile, _ resolved: ResolvedRequest, _ fetch: Fetch, _ fill: RemoteFill
     ) -> Bool {
         let record = ResponseRecord(url: resolved.url, response: file.response)
         let size = remote.configuration.partSize
         guard file.size <= remote.configuration.maxSharedSize,
-            let identity = PartIdentity(record, key: resolved.key, total: file.size, partSize: size, rules: rules)
+            let identity = PartIdentity(record, key: resolved.key, total: file.size, partSize: size, rules: rules.rules)
         else { return false }
         if file.source == .revalidated {
             let change = PartChange.head(file, url: resolved.url, resolved.key, identity, fill.withoutLease)

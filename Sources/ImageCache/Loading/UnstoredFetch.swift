@@ -5,24 +5,27 @@ import HTTPCaching
 import HTTPTypes
 import Transfer
 
-/// Originals of images that the store cannot take.
-extension Fetcher {
+/// Fetches the originals of images that the store cannot take.
+struct UnstoredFetch {
+    let fetcher: Fetcher
+
     /// The file of a request, in memory and not in the store, after the store failed: for images that are made of it and are not kept.
     ///
     /// - Parameter failure: The error of the store.
     /// - Throws: `failure`, if the request demands a stored file, or if there is no memory either.
-    func unstoredFile(
+    func file(
         for request: FileRequest, after failure: ImageCacheError
     ) async throws(ImageCacheError) -> CachedFile {
         guard failure.isOfStore, request.mayBeUnstored else { throw failure }
-        warnings.note(failure)
+        fetcher.warnings.note(failure)
+        let (rules, store) = (fetcher.rules, fetcher.store)
         let resolved = try ResolvedRequest(request, by: rules)
         let fetch = Fetch(request.url, for: request)
         let generation = store.generation(of: resolved.url)
-        let sink = UnstoredSink(UnstoredBody(unstoredMemory))
+        let sink = UnstoredSink(UnstoredBody(fetcher.unstoredMemory))
         let result: TransferResult
         do throws(TransferError) {
-            result = try await sources.transport(for: request, of: fetch)
+            result = try await fetcher.sources.transport(for: request, of: fetch)
                 .run(resolved.transferRequest(for: fetch), into: sink, events: { resolved.report($0, to: fetch) })
         } catch {
             throw (error.cause as? StoreError)?.code == .full ? failure : ImageCacheError(error)
@@ -41,7 +44,7 @@ extension Fetcher {
         let file = CachedFile(
             source: .network, bytesTransferred: result.bytesReceived, resumedFrom: 0, finalURL: record.finalURL,
             response: record.response, isStored: false, cacheStatus: status, body: body, generation: generation)
-        return try await executor.run { () throws(ImageCacheError) in
+        return try await fetcher.executor.run { () throws(ImageCacheError) in
             try check(file, for: request)
             return file
         }

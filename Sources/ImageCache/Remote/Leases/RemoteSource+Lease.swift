@@ -6,9 +6,9 @@ import Transfer
 /// Limits the fleet to one request to the origin: the machine with the key's lease sends it, and the others wait for its object.
 ///
 /// Leases only avoid duplicate work. After any failure, the origin is contacted without one.
-extension Fetcher {
+extension RemoteSource {
     /// Stores the response from the remote store. If there is none, acquires the key's lease, or waits for its holder.
-    func lookInRemote(_ look: RemoteLook) async throws(ImageCacheError) -> RemoteFinding {
+    func find(_ look: RemoteLook) async throws(ImageCacheError) -> RemoteFinding {
         let finding = await storeFromRemote(look)
         // Another machine is uploading the body, or was interrupted.
         if finding.entry == nil, look.partsFound > 0 { return try await followOrLease(finding, look) }
@@ -26,8 +26,8 @@ extension Fetcher {
 
     private func lease(_ finding: RemoteFinding, _ look: RemoteLook) async throws(ImageCacheError) -> RemoteFinding {
         let resolved = look.resolved
-        guard finding.entry == nil, let remote, remote.usesLease(for: resolved.key),
-            let limit = leasePatience(of: look.consumer, resolved, remote)
+        guard finding.entry == nil, remote.usesLease(for: resolved.key),
+            let limit = leasePatience(of: look.consumer, resolved)
         else { return finding }
         switch await remote.lease(for: resolved.key) {
         case .unavailable: return finding
@@ -36,13 +36,13 @@ extension Fetcher {
             look.task.context.report { $0.phase = .waitingForOther }
             remote.noteLeaseWait()
             let wait = RemoteLeaseWait(leaseTime: remote.configuration.leaseTime, limit: limit, at: .now)
-            return try await awaitHolder(wait, finding, look, remote)
+            return try await awaitHolder(wait, finding, look)
         }
     }
 
     /// Looks up the object repeatedly until it is stored or the holder is given up.
     private func awaitHolder(
-        _ wait: RemoteLeaseWait, _ finding: RemoteFinding, _ look: RemoteLook, _ remote: RemoteCache
+        _ wait: RemoteLeaseWait, _ finding: RemoteFinding, _ look: RemoteLook
     ) async throws(ImageCacheError) -> RemoteFinding {
         var (wait, finding) = (wait, finding)
         let (key, count) = (look.resolved.key, look.partsFound)
@@ -82,7 +82,7 @@ extension Fetcher {
 
     /// The maximum time to wait for a holder; nil if the consumer does not wait.
     private func leasePatience(
-        of consumer: Consumer, _ resolved: ResolvedRequest, _ remote: RemoteCache
+        of consumer: Fetcher.Consumer, _ resolved: ResolvedRequest
     ) -> Duration? {
         switch consumer.waiting {
         case .none: return nil

@@ -5,7 +5,7 @@ import Transfer
 
 /// Large bodies from the remote store: the parts that are there become a partial on this machine's disk, as if it had received them
 /// from the origin itself. What is missing comes from there, by an ordinary resume.
-extension Fetcher {
+extension RemoteSource {
     /// The time between two looks for further parts.
     private static let longestPause = Duration.milliseconds(500)
 
@@ -13,7 +13,8 @@ extension Fetcher {
     func followParts(
         _ finding: RemoteFinding, _ look: RemoteLook
     ) async throws(ImageCacheError) -> RemoteFinding {
-        guard let leaseTime = remote?.configuration.leaseTime, look.consumer.waiting != .none else { return finding }
+        guard look.consumer.waiting != .none else { return finding }
+        let leaseTime = remote.configuration.leaseTime
         var (finding, count, grown) = (finding, look.partsFound, ContinuousClock.now)
         while .now - grown < patience(leaseTime, look) {
             do { try await Task.sleep(for: min(leaseTime / 10, Self.longestPause)) } catch { throw .cancelled }
@@ -35,10 +36,10 @@ extension Fetcher {
     ///
     /// - Returns: The number of the new entry; `nil`: there is none, but perhaps a partial, which has parts from the store.
     func storeParts(
-        _ list: PartList, of record: ResponseRecord, _ remote: RemoteCache, for look: RemoteLook
+        _ list: PartList, of record: ResponseRecord, for look: RemoteLook
     ) async -> (entry: Int64?, hasParts: Bool) {
         guard mayContinue(list, of: record, look.resolved),
-            let filling = await fill(list, of: record, remote, for: look)
+            let filling = await fill(list, of: record, for: look)
         else { return (nil, false) }
         if list.digests != nil, let entry = await commit(filling, list, record, look) {
             return (entry, filling.isOfUse)
@@ -58,8 +59,9 @@ extension Fetcher {
     /// True if the parts of a list may stand for a request's response.
     private func mayContinue(_ list: PartList, of record: ResponseRecord, _ resolved: ResolvedRequest) -> Bool {
         resolved.partialKey == resolved.key && resolved.request.resumes && record.validator != nil
-            && isUsable(record, for: resolved) && record.mayBeContinued(by: resolved.cacheRequest.fields, rules: rules)
-            && rules.variantKey(of: record.response) != nil
+            && rules.isUsable(record, for: resolved)
+            && record.mayBeContinued(by: resolved.cacheRequest.fields, rules: rules.rules)
+            && rules.rules.variantKey(of: record.response) != nil
     }
 
     /// A body that is being put together.
@@ -72,21 +74,21 @@ extension Fetcher {
     }
 
     private func fill(
-        _ list: PartList, of record: ResponseRecord, _ remote: RemoteCache, for look: RemoteLook
+        _ list: PartList, of record: ResponseRecord, for look: RemoteLook
     ) async -> Filling? {
-        guard let writer = try? beginBody(look.resolved.partialKey, look.generation) else { return nil }
+        guard let writer = try? fetcher.beginBody(look.resolved.partialKey, look.generation) else { return nil }
         do throws(StoreError) {
             guard try start(writer, list, record) else {
                 try writer.keep()
                 return nil
             }
         } catch {
-            warnings.note(ImageCacheError(error))
+            fetcher.warnings.note(ImageCacheError(error))
             try? writer.discard()
             return nil
         }
         if list.digests != nil { announce(record, list, to: look) }
-        return await receive(list, of: record, into: writer, remote, look)
+        return await receive(list, of: record, into: writer, look)
     }
 
     /// Begins a body, or goes on with the partial that is there, if it is of the same representation.
@@ -96,8 +98,8 @@ extension Fetcher {
         if let held = writer.held, let own = ResponseRecord(decoding: held.header) {
             let isSame =
                 held.total == list.total && own.validator == record.validator
-                && rules.signatures.isSameResource(own.finalURL, record.finalURL)
-                && rules.variantKey(of: own.response) == rules.variantKey(of: record.response)
+                && rules.rules.signatures.isSameResource(own.finalURL, record.finalURL)
+                && rules.rules.variantKey(of: own.response) == rules.rules.variantKey(of: record.response)
             if isSame { return true }
             if own.validator != nil, own.response.requestTime > record.response.requestTime { return false }
         }
@@ -107,8 +109,7 @@ extension Fetcher {
 
     /// Writes the parts that are missing, each as it comes; a few are on their way at a time.
     private func receive(
-        _ list: PartList, of record: ResponseRecord, into writer: BodyWriter, _ remote: RemoteCache,
-        _ look: RemoteLook
+        _ list: PartList, of record: ResponseRecord, into writer: BodyWriter, _ look: RemoteLook
     ) async -> Filling {
         let fetch = look.task.context
         var filling = Filling(
@@ -167,7 +168,7 @@ extension Fetcher {
                     try writer.write(
                         UnsafeRawBufferPointer(rebasing: bytes[start..<start + range.count]), at: range.lowerBound)
                 } catch {
-                    warnings.note(ImageCacheError(error))
+                    fetcher.warnings.note(ImageCacheError(error))
                     return false
                 }
             }
@@ -178,14 +179,15 @@ extension Fetcher {
     private func commit(
         _ filling: Filling, _ list: PartList, _ record: ResponseRecord, _ look: RemoteLook
     ) async -> Int64? {
-        guard let variant = rules.variantKey(of: record.response), filling.writer.held?.missing.isEmpty == true else {
+        guard let variant = rules.rules.variantKey(of: record.response), filling.writer.held?.missing.isEmpty == true
+        else {
             return nil
         }
         do throws(StoreError) {
-            let new = newEntry(for: record, variant: variant, look.resolved, look.generation)
-            return try await commit(new, record, filling.writer)?.entry.id
+            let new = fetcher.newEntry(for: record, variant: variant, look.resolved, look.generation)
+            return try await fetcher.commit(new, record, filling.writer)?.entry.id
         } catch {
-            warnings.note(ImageCacheError(error))
+            fetcher.warnings.note(ImageCacheError(error))
             return nil
         }
     }
@@ -196,13 +198,13 @@ extension Fetcher {
         var response = record.response
         response.extent = .complete(length: list.total)
         let decision = StoredDecision(
-            request.cacheRequest, stored: [response], allowing: .fresh, by: rules, at: now())
+            request.cacheRequest, stored: [response], allowing: .fresh, by: rules.rules, at: fetcher.now())
         guard decision.served != nil, request.request.expectedDigest == nil else { return }
         if response.redirects.isEmpty {
             fetch.followable.fulfill(FollowableResponse(response: response, version: fetch.growth.version))
         }
         guard case .response(_, let publishing) = look.consumer, fetch.start.settled() == nil else { return }
-        if let publishing { pool.publish(look.task, under: publishing) }
+        if let publishing { fetcher.pool.publish(look.task, under: publishing) }
         var status = decision.status
         status.detail = "REMOTE"
         fetch.start.fulfill(.growing(response, status, version: fetch.growth.version, fetch.growth))
