@@ -4,7 +4,8 @@
 /// before the work that was begun last. Ordered by start, then by arrival, clients take turns; the order of one
 /// client's work is preserved.
 package struct FairQueue<Client: Hashable & Sendable>: Sendable {
-    private var now: UInt64 = 0
+    /// The start of the work that was begun last.
+    package private(set) var now: UInt64 = 0
     /// The end of each client's work that is ahead of `now`.
     private var ends: [Client: UInt64] = [:]
     private var mostKept = 64
@@ -21,6 +22,12 @@ package struct FairQueue<Client: Hashable & Sendable>: Sendable {
         let start = start(of: client)
         ends[client] = start + UInt64(max(0, cost))
         return start
+    }
+
+    /// Takes back queued work of a client that will not begin: it does not count towards the client's share.
+    package mutating func withdraw(_ client: Client, cost: Int = 1) {
+        guard let end = ends[client] else { return }
+        ends[client] = end - min(end, UInt64(max(0, cost)))
     }
 
     /// Records that the work with this start has begun.

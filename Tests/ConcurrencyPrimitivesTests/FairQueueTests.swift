@@ -40,4 +40,14 @@ struct FairQueueTests {
         }
         #expect(begun == "abbbabbb")
     }
+
+    @Test func `work that is withdrawn is not charged`() {
+        var order = FairQueue<String>()
+        #expect(order.enter("a", cost: 100) == 0)
+        #expect(order.enter("a", cost: 100) == 100)
+        order.withdraw("a", cost: 100)
+        #expect(order.enter("a", cost: 100) == 100)
+        order.withdraw("nobody", cost: 100)
+        #expect(order.start(of: "nobody") == 0)
+    }
 }

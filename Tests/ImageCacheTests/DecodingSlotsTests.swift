@@ -115,28 +115,4 @@ import Transfer
         #expect(order.first == "urgent", "\(order)")
         #expect(order.last == "large2", "\(order)")
     }
-
-    @Test func `what an original's cancelled sizes would have taken is not charged`() {
-        var line = FairLine()
-        let a = turn("a", cost: 100)
-        #expect(line.enter(a) == 0)
-        #expect(line.enter(a) == 100)
-        line.leave(a)
-        #expect(line.enter(a) == 100)
-    }
-
-    @Test func `owners that come and go leave nothing behind`() {
-        var line = FairLine()
-        var last = 0.0
-        for index in 0..<5000 {
-            let turns = [turn("x\(index)"), turn("y\(index)")]
-            let starts = turns.map { line.enter($0) }
-            #expect(starts.allSatisfy { $0 >= last })
-            line.begin(turns[0], start: starts[0])
-            #expect(line.count <= 257 + 2)
-            // The other waits on, as at a busy place.
-            if index % 2 == 0 { line.begin(turns[1], start: starts[1]) } else { line.leave(turns[1]) }
-            last = starts[0]
-        }
-    }
 }

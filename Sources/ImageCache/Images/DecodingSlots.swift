@@ -25,7 +25,7 @@ final class DecodingSlots: Sendable {
         /// The required memory in bytes; called when the decode is next.
         let memory: @Sendable () -> Int
         /// The place in the fair queue of owners: the amount of its owner's work before it.
-        let start: Double
+        let start: UInt64
         let admission = Promise<Int>()
     }
 
@@ -35,7 +35,9 @@ final class DecodingSlots: Sendable {
         var memory: ShareLimiter
         /// In the order of priority, start and arrival.
         var waiters: [Waiter] = []
-        var line = FairLine()
+        /// Originals take turns.
+        var originals = FairQueue<ResourceKey>()
+        /// Clients take turns.
         var shares = FairQueue<String?>()
         /// The highest memory in use so far, in bytes.
         var peak = 0
@@ -99,7 +101,8 @@ final class DecodingSlots: Sendable {
     private func enter(_ turn: Turn, _ memory: @escaping @Sendable () -> Int) async -> Int? {
         if Task.isCancelled { return nil }
         let (admission, first) = state.withLock { state in
-            let waiter = Waiter(turn: turn, memory: memory, start: state.line.enter(turn))
+            let start = turn.owner.map { state.originals.enter($0, cost: turn.cost) } ?? state.originals.now
+            let waiter = Waiter(turn: turn, memory: memory, start: start)
             let place = state.waiters.firstIndex { Self.isBefore(waiter, $0) } ?? state.waiters.count
             state.waiters.insert(waiter, at: place)
             return (waiter.admission, admitted(&state))
@@ -109,7 +112,8 @@ final class DecodingSlots: Sendable {
         let (wasWaiting, next) = state.withLock { state in
             let index = state.waiters.firstIndex { $0.admission === admission }
             if let index {
-                state.line.leave(state.waiters.remove(at: index).turn)
+                state.waiters.remove(at: index)
+                if let owner = turn.owner { state.originals.withdraw(owner, cost: turn.cost) }
             }
             // The removed waiter may have blocked the others.
             return (index != nil, admitted(&state))
@@ -144,60 +148,17 @@ final class DecodingSlots: Sendable {
             let memory = state.memory(of: state.waiters[index])
             guard state.slots.used == 0 || state.memory.shortage(of: memory, for: nil) == nil else { break }
             let waiter = state.waiters.remove(at: index)
-            state.line.begin(waiter.turn, start: waiter.start)
+            state.originals.begin(waiter.start)
             state.shares.begin(state.shares.enter(waiter.turn.client, cost: waiter.turn.cost))
             state.slots.takeUnconditionally(for: waiter.turn.client)
             state.memory.takeUnconditionally(memory, for: waiter.turn.client)
             state.peak = max(state.peak, state.memory.used)
             admitted.append((waiter, memory))
         }
-        if state.waiters.isEmpty { state.shares.reset() }
-        return admitted
-    }
-}
-
-/// Start-time fair queueing: an owner's work starts after its earlier work. Virtual time advances as work begins, divided by the number of
-/// waiting owners.
-struct FairLine {
-    private struct Owner {
-        var finish: Double
-        var waiting = 0
-    }
-
-    private var now = 0.0
-    private var owners: [ResourceKey: Owner] = [:]
-
-    var count: Int { owners.count }
-
-    /// - Returns: The start of the work in virtual time.
-    mutating func enter(_ turn: DecodingSlots.Turn) -> Double {
-        guard let name = turn.owner else { return now }
-        let start = max(now, owners[name]?.finish ?? 0)
-        owners[name, default: Owner(finish: 0)].finish = start + Double(turn.cost)
-        owners[name]?.waiting += 1
-        return start
-    }
-
-    mutating func begin(_ turn: DecodingSlots.Turn, start: Double) {
-        now = max(now, start) + Double(turn.cost) / Double(max(1, owners.count { $0.value.waiting > 0 }))
-        left(turn)
-    }
-
-    /// Cancelled work does not count towards its owner's share.
-    mutating func leave(_ turn: DecodingSlots.Turn) {
-        if let name = turn.owner { owners[name]?.finish -= Double(turn.cost) }
-        left(turn)
-    }
-
-    private mutating func left(_ turn: DecodingSlots.Turn) {
-        guard let name = turn.owner, let owner = owners[name] else { return }
-        owners[name]?.waiting -= 1
-        // An owner whose work is in the past is equal to a new one.
-        if owner.waiting <= 1, owner.finish <= now { owners[name] = nil }
-        if owners.allSatisfy({ $0.value.waiting == 0 }) {
-            owners = [:]
-        } else if owners.count > 256 {
-            owners = owners.filter { $0.value.waiting > 0 || $0.value.finish > now }
+        if state.waiters.isEmpty {
+            state.originals.reset()
+            state.shares.reset()
         }
+        return admitted
     }
 }
