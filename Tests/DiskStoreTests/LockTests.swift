@@ -41,7 +41,7 @@ import Testing
 
     @Test func `a waiter takes over when the holder lets go`() async throws {
         let test = try StoreUnderTest()
-        let held = Locked<KeyLock?>(try test.store.tryLock(EntryKey("a")))
+        let held = Locked<ByteLock?>(try test.store.tryLock(EntryKey("a")))
         let waits = Locked(0)
         let store = test.store
         let lock = try await store.lock(EntryKey("a")) { _ in

@@ -39,7 +39,7 @@ extension Index {
         } else {
             id = try installNew(placing, &totals)
         }
-        try countFolder(Paths.folderNumber(of: id), &totals)
+        grownFolders.insert(Paths.folderNumber(of: id))
         totals.bodies += body.allocated
         totals.entries += 1
         if configuration.holdsBodies, !body.isTransient { try hold(id, allocated: body.allocated, &totals) }

@@ -40,6 +40,10 @@ final class Index {
     var run: Run?
     /// Changes of resources that were recorded in the running transaction.
     var unsettled: [Generation] = []
+    /// The table of generations, which is looked for in the directory once in each transaction.
+    private var generationTable: GenerationTable?
+    /// The folders to which the running transaction has added a file. Their size is counted at its end.
+    var grownFolders: Set<Int64> = []
     /// True if the present call has changed the index: it cannot be tried again.
     var hasChanged = false
     /// The time that the present call's further transactions wait, in milliseconds.
@@ -81,11 +85,14 @@ final class Index {
         try ensureOpen(seenWithin: 0)
         let catalogue = try catalogue()
         try catalogue.begin()
+        generationTable = nil
+        grownFolders.removeAll(keepingCapacity: true)
         do throws(StoreError) {
             let before = try catalogue.totals()
             refreshCapacity(before)
             var totals = before
             let result = try body(&totals)
+            for folder in grownFolders { try countFolder(folder, &totals) }
             if totals != before { try catalogue.save(totals) }
             try catalogue.commit()
             noteChange()
@@ -97,6 +104,14 @@ final class Index {
             folderSizes.removeAll()
             throw error
         }
+    }
+
+    /// The table of generations for the running transaction.
+    var transactionGenerations: GenerationTable {
+        if let generationTable { return generationTable }
+        let table = generations.tableNow
+        generationTable = table
+        return table
     }
 
     /// Runs several look-ups in one read transaction.

@@ -1,6 +1,9 @@
 import ConcurrencyPrimitives
 
-/// A locked byte of the lock file; released with the value, or when its process ends.
+/// A locked byte of the lock file: of a key that is being downloaded, of a run, or of a place with a host. It excludes other callers in all
+/// processes, and is released with the value, or when its process ends.
+///
+/// Locks save work and guard nothing: on a file system without them, two processes download the same body, and the last commit remains.
 package final class ByteLock: Sendable {
     private let byte: Int64
     private let locks: KeyLocks
@@ -20,7 +23,8 @@ package final class ByteLock: Sendable {
 
     deinit { release() }
 
-    func release() {
+    /// Releases the byte now.
+    package func release() {
         let state = state.withLock { state in
             defer { state = .released }
             return state

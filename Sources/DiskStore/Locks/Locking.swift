@@ -1,18 +1,16 @@
 import Glibc
 
 extension DiskStore {
-    /// The key's lock, or nil while another holds it.
-    package func tryLock(_ key: EntryKey) throws(StoreError) -> KeyLock? {
+    /// The right to download one key, or nil while another caller, in any process, has it.
+    package func tryLock(_ key: EntryKey) throws(StoreError) -> ByteLock? {
         let byte = LockByte.of(key)
-        let lock: ByteLock?
         do throws(StoreError) {
-            lock = try keyLocks.lock(byte, in: paths.locks)
+            return try keyLocks.lock(byte, in: paths.locks)
         } catch {
             guard error.errno == ENOENT else { throw error }
             try recreateDirectory()
-            lock = try keyLocks.lock(byte, in: paths.locks)
+            return try keyLocks.lock(byte, in: paths.locks)
         }
-        return lock.map { KeyLock(key: key, lock: $0) }
     }
 
     /// Takes one of the places for transfers with a host that all processes on the directory share.
@@ -34,7 +32,7 @@ extension DiskStore {
     ///   returning false ends the wait.
     /// - Returns: `nil` if the wait was ended.
     /// - Throws: `CancellationError` if the task is cancelled while it waits; ``StoreError``.
-    package func lock(_ key: EntryKey, waits: (_ progress: Int64) -> Bool = { _ in true }) async throws -> KeyLock? {
+    package func lock(_ key: EntryKey, waits: (_ progress: Int64) -> Bool = { _ in true }) async throws -> ByteLock? {
         var wait = Duration.milliseconds(5)
         while true {
             if let lock = try tryLock(key) { return lock }

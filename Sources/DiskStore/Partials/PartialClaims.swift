@@ -20,10 +20,10 @@ extension Index {
     ) throws(StoreError) {
         try changeWithRoom(for: reserved) { (totals) throws(StoreError) in
             try insertPartial(id: record.id, claim: claim, key: record.key, reserved: reserved, &totals)
-            if let epoch, !generations.tableNow.isCurrent(epoch) {
+            if let epoch, !transactionGenerations.isCurrent(epoch) {
                 try catalogue().partials.disown(record.id)
             }
-            try countFolder(Self.partialsFolder, &totals)
+            grownFolders.insert(Self.partialsFolder)
         }
     }
 
@@ -41,7 +41,7 @@ extension Index {
             if try catalogue().partials.save(reserved: new, ofPartial: id, updated: now) {
                 totals.partials += new - old
             }
-            try countFolder(Self.partialsFolder, &totals)
+            grownFolders.insert(Self.partialsFolder)
         }
     }
 

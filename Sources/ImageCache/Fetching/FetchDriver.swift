@@ -18,7 +18,7 @@ struct FetchDriver {
     private let began: Date
     /// The generation of the resource that the present request belongs to.
     private var generation: Generation
-    private var lock: KeyLock?
+    private var lock: ByteLock?
     /// The number of this fetch among the running ones.
     private var running: UInt64?
     /// The file that was opened or stored last.

@@ -144,12 +144,12 @@ struct Fetcher: Sendable {
     // MARK: Locks
 
     /// The key's lock; `nil` if another fetch has it.
-    func tryLock(_ resolved: ResolvedRequest) throws(ImageCacheError) -> KeyLock? {
+    func tryLock(_ resolved: ResolvedRequest) throws(ImageCacheError) -> ByteLock? {
         do throws(StoreError) { return try store.tryLock(resolved.key) } catch { throw ImageCacheError(error) }
     }
 
     /// The key's lock; `nil` if the wait for it was given up.
-    func lock(_ resolved: ResolvedRequest, _ waiting: KeyWaiting) async throws(ImageCacheError) -> KeyLock? {
+    func lock(_ resolved: ResolvedRequest, _ waiting: KeyWaiting) async throws(ImageCacheError) -> ByteLock? {
         var patience = KeyPatience(waiting, resolved.request.transfer, now: .now)
         do {
             return try await store.lock(resolved.key) { patience.lasts(at: .now, progress: $0) }

@@ -12,7 +12,7 @@ struct OriginRequest: Sendable {
     let task: FetchPool.SharedTask
     let consumer: Fetcher.Consumer
     /// The key's, if it is held. Released as soon as nobody else can use the response.
-    let lock: KeyLock?
+    let lock: ByteLock?
     /// False when a stored body that was to answer in place of the response has turned out to be damaged.
     var mayReuseBodies = true
     var fetch: Fetch { task.context }

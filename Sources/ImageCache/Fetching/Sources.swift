@@ -21,7 +21,8 @@ struct Sources: Sendable {
     /// 3. segments: several connections for a large body;
     /// 4. mirrors, and the verification of length, pieces and digest, which repairs a damaged piece from another mirror.
     func transport(for request: FileRequest, of fetch: Fetch) -> any HTTPTransport {
-        let segmenting = SegmentingTransport(GatedTransport(request.transport ?? client))
+        let base = request.transport ?? client
+        let segmenting = SegmentingTransport(request.transfer.gate == nil ? base : GatedTransport(base))
         let integrity = request.integrity
         guard
             !request.mirrors.isEmpty || request.usesAnnouncedMirrors || integrity.pieces != nil || integrity.size != nil

@@ -51,7 +51,7 @@ struct ListSync: Sendable {
     ///
     /// - Returns: `nil` if the other sync makes no progress within the time-outs of the source. The lock only avoids duplicate work, so
     ///   this sync can run without it.
-    private func lock(following known: ListState?) async throws(ImageCacheError) -> KeyLock? {
+    private func lock(following known: ListState?) async throws(ImageCacheError) -> ByteLock? {
         let key = EntryKey(.list(owner: name.owner.asBytes, group: name.group.asBytes, name: name.name.asBytes))
         var patience = KeyPatience(.untilStalled, source.ids.transfer, now: .now)
         var follower = ListFollower(sync: self, known: known)

@@ -36,7 +36,8 @@ struct FetchRun: Sendable {
         let pins = session.resumePins()
         defer { pins.cancel() }
         // Further requests would only confuse the exchange that -v shows.
-        let sizes = options.fetching.messages.verbose ? nil : display.map { SizeProbe(session.probe, $0) }
+        let probes = isSeveral && !options.fetching.messages.verbose
+        let sizes = probes ? display.map { SizeProbe(session.probe, $0) } : nil
         sizes?.start(inputs)
         let record = RunRecord()
         let tries = SecondTries(isOn: triesAgain)
@@ -79,14 +80,14 @@ struct FetchRun: Sendable {
 
     /// True if failed files of a set are retried once at the end.
     private var triesAgain: Bool {
-        (options.batch.inputFile != nil || options.urls.count > 1) && options.dataSet.keepGoing
-            && options.fetching.request.retry != 0
+        isSeveral && options.dataSet.keepGoing && options.fetching.request.retry != 0
     }
+
+    private var isSeveral: Bool { options.batch.inputFile != nil || options.urls.count > 1 }
 
     /// Lines that are redrawn on a terminal. Otherwise, and with `-v`, single lines at longer intervals.
     private func progressDisplay(_ inputs: WorkQueue<FetchInput>) -> ProgressDisplay? {
         let messages = options.fetching.messages
-        let isSeveral = options.batch.inputFile != nil || options.urls.count > 1
         guard !messages.quiet else { return nil }
         let isRedrawn = Output.isTerminal(STDERR_FILENO) && !messages.verbose
         // With -v, the exchange reports its retries itself.

@@ -25,19 +25,3 @@ enum LockByte {
         Int64(1) << 62 + Int64(1) << 50 + keyHash(EntryKey(host)) & (Int64(1) << 48 - 1) * Int64(places) + Int64(place)
     }
 }
-
-/// The right to download one key, among all processes and all callers in this one; released with the value.
-///
-/// It avoids work and is not required for correctness: on a file system without locks, both download and the last commit remains.
-package final class KeyLock: Sendable {
-    package let key: EntryKey
-    private let lock: ByteLock
-
-    init(key: EntryKey, lock: ByteLock) {
-        self.key = key
-        self.lock = lock
-    }
-
-    /// Releases the key now; otherwise it is released with the value.
-    package func release() { lock.release() }
-}
