@@ -1,12 +1,10 @@
 /// Where a body goes, and what is already there.
 ///
-/// Calls are made one after the other, and none after ``HTTPTransport/run(_:into:events:)`` has returned. ``TransferEngine`` makes them in the task
-/// that called `run`, never on its own thread: a call may take as long as a disk or a lock needs, and only its own transfer waits. The engine
-/// receives up to 1 MiB ahead of the sink, and then pauses the transfer. For each attempt:
+/// All calls come in order, never concurrently (``TransferEngine``: from its one thread), and none after
+/// ``HTTPTransport/run(_:into:events:)`` has returned. They must be quick: every transfer of the engine waits for them. For each attempt:
 ///
 ///     attach (once)  →  [ held → ( begin → ( write | writeBatchComplete )* → end )? → canRestart ]*
 ///
-/// * Calls may be late: a `begin` may come when the whole body has been received, and `write` has bytes of up to 256 KiB.
 /// * A `begin` that returned is followed by exactly one `end`, also after a cancellation or an error of `write`.
 /// * An `end(.discarded)` may come without a `begin`: a response head proved what is held to be worthless.
 /// * Nothing but the body of a complete or partial representation ever arrives: not of an error status, of a redirect,
@@ -23,8 +21,8 @@ public protocol BodySink: AnyObject, Sendable {
     /// The running transfer; once, before everything else. The default does nothing.
     func attach(_ transfer: any TransferControl)
 
-    /// The held partial: its validator and its missing ranges; nil: start at byte 0. Called when the transfer is queued, after
-    /// each attempt that failed, and between ranges; never for a transfer that cannot be resumed (anything but a plain GET).
+    /// The held partial: its validator and its missing ranges; nil: start at byte 0. Called before the first attempt, after
+    /// each one that failed, and between ranges; never for a transfer that cannot be resumed (anything but a plain GET).
     func held() -> HeldPartial?
 
     /// A final head was judged and a body follows; `placement` says where. Throw to refuse it.
@@ -33,7 +31,8 @@ public protocol BodySink: AnyObject, Sendable {
     /// The next bytes, at the current offset. They are valid only during the call.
     func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult
 
-    /// After one or more calls of ``write(_:)``: all bytes that were waiting have been written. The default does nothing.
+    /// After one or more calls of ``write(_:)``: what had arrived is given out, and the engine turns to something else.
+    /// The default does nothing.
     func writeBatchComplete()
 
     /// The attempt's body has ended.
@@ -79,7 +78,8 @@ private struct BodyMustComeInOrder: Error {}
 /// The result of a write.
 public enum WriteResult: Sendable {
     case accepted
-    /// Not taken. The same bytes are offered again after ``TransferControl/resume()``, unless the transfer is cancelled or its response cut.
+    /// Not taken. The engine reads no further from the network, and offers the same bytes again after
+    /// ``TransferControl/resume()``.
     case pause
 }
 

@@ -64,15 +64,12 @@ public final class TransferEngine: HTTPTransport {
 
     /// Runs one transfer to its end. `sink` and `events` are not called after it has returned.
     ///
-    /// The calling task calls the sink. Run the transfer of a sink that waits for a disk in a task with an executor preference
-    /// (`withTaskExecutorPreference`): its threads may block.
-    ///
     /// Cancelling the task ends the transfer within milliseconds, with ``TransferError/Code/cancelled``; the sink has
     /// received the bytes that had arrived, and its `end(.cut)`.
     ///
     /// - Parameters:
-    ///   - sink: Receives the body. The transfer pauses while 1 MiB of the body waits for the sink.
-    ///   - events: Called on the engine's thread or by the calling task, one at a time; must return at once.
+    ///   - sink: Receives the body.
+    ///   - events: Called on the engine's thread; must return at once.
     /// - Returns: The final response, also for an error status; see ``TransferResult/Outcome``.
     public func run(
         _ request: TransferRequest, into sink: any BodySink,
@@ -89,22 +86,25 @@ public final class TransferEngine: HTTPTransport {
                 "a proxy would connect to whatever address it likes; this engine uses none")
         }
         let id = mailbox.nextID()
-        let calls = SinkCalls(priority: request.priority)
-        let result = await withTaskCancellationHandler {
-            var task = SinkTask(id, prepared, into: sink, calls, mailbox: mailbox, events: events)
-            return await task.run()
+        let result: Result<TransferResult, TransferError> = await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                let submission = Mailbox.Submission(
+                    id: id, prepared: prepared, sink: sink, events: events, continuation: continuation)
+                mailbox.post(.start(submission))
+            }
         } onCancel: {
-            calls.cancel()
+            prepared.isCancelled.store(true, ordering: .releasing)
             mailbox.post(.cancel(id))
         }
+        _ = prepared.hasEnded.load(ordering: .acquiring)
         return try result.get()
     }
 
     /// Counts of all transfers of this engine.
     public var totals: TransferTotals { mailbox.totals.withLock { $0 } }
 
-    /// Ends all transfers with ``TransferError/Code/cancelled`` and stops the engine's thread, and waits for the thread. Each transfer returns when
-    /// its sink has. A transfer that is started afterwards fails in the same way.
+    /// Ends all transfers with ``TransferError/Code/cancelled`` and stops the engine's thread, and waits for both. A
+    /// transfer that is started afterwards fails in the same way.
     ///
     /// Required before a program calls `exit`, where libcurl's TLS library is torn down and must not be in use on
     /// another thread.
@@ -117,24 +117,16 @@ public final class TransferEngine: HTTPTransport {
 /// The controls of one of the engine's transfers.
 final class TransferHandle: TransferControl {
     private let id: UInt64
-    private let calls: SinkCalls
     private let mailbox: Mailbox
 
-    init(id: UInt64, calls: SinkCalls, mailbox: Mailbox) {
+    init(id: UInt64, mailbox: Mailbox) {
         self.id = id
-        self.calls = calls
         self.mailbox = mailbox
     }
 
-    func resume() { calls.resume() }
+    func resume() { mailbox.post(.resume(id)) }
 
-    func cancel() {
-        calls.cancel()
-        mailbox.post(.cancel(id))
-    }
+    func cancel() { mailbox.post(.cancel(id)) }
 
-    func prioritize(_ priority: TransferPriority) {
-        calls.priority = priority
-        mailbox.post(.prioritize(id, priority))
-    }
+    func prioritize(_ priority: TransferPriority) { mailbox.post(.prioritize(id, priority)) }
 }

@@ -1,17 +1,14 @@
-import ConcurrencyPrimitives
 import DiskStore
 import Transfer
 
 /// The sources of response bodies: the origins, and the mirrors of a request.
 struct Sources: Sendable {
     private let client: any HTTPTransport
-    private let executor: BlockingExecutor
     private let signatures: SignatureParameters
     /// The rates at which origins served mirrored requests.
     private let rates = OriginRates()
 
-    init(_ configuration: DownloadCache.Configuration, store: DiskStore, executor: BlockingExecutor) {
-        self.executor = executor
+    init(_ configuration: DownloadCache.Configuration, store: DiskStore) {
         client = configuration.transport ?? TransferEngine(configuration: .init(configuration, store: store))
         signatures = configuration.rules.signatures
     }
@@ -25,7 +22,7 @@ struct Sources: Sendable {
     /// 4. mirrors, and the verification of length, pieces and digest, which repairs a damaged piece from another mirror.
     func transport(for request: FileRequest, of fetch: Fetch) -> any HTTPTransport {
         let base = request.transport ?? client
-        let segmenting = SegmentingTransport(request.transfer.gate == nil ? base : GatedTransport(base), on: executor)
+        let segmenting = SegmentingTransport(request.transfer.gate == nil ? base : GatedTransport(base))
         let integrity = request.integrity
         guard
             !request.mirrors.isEmpty || request.usesAnnouncedMirrors || integrity.pieces != nil || integrity.size != nil

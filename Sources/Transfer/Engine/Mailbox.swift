@@ -8,23 +8,16 @@ final class Mailbox: Sendable {
     struct Submission: Sendable {
         let id: UInt64
         let prepared: PreparedRequest
-        let machine: TransferStateMachine
-        let calls: SinkCalls
+        let sink: any BodySink
         let events: @Sendable (TransferEvent) -> Void
+        let continuation: UnsafeContinuation<Result<TransferResult, TransferError>, Never>
     }
 
     enum Command: Sendable {
         case start(Submission)
         case cancel(UInt64)
-        case prioritize(UInt64, TransferPriority)
-        /// The sink has taken some of what waited for it.
         case resume(UInt64)
-        /// The sink has thrown.
-        case sinkFailed(UInt64, any Error)
-        /// The sink has answered: the next attempt follows, perhaps after a pause.
-        case proceed(UInt64, TransferStateMachine, after: Duration?, SinkCalls)
-        /// The sink has answered, and the transfer has ended.
-        case ended(UInt64)
+        case prioritize(UInt64, TransferPriority)
     }
 
     /// A multi handle of which other threads use nothing but `curl_multi_wakeup`, the one function that allows it.
@@ -74,12 +67,10 @@ final class Mailbox: Sendable {
             if state.thread == .notStarted { return !startThread(&state) }
             return false
         }
-        guard refused else { return }
-        switch command {
-        case .start(let submission): submission.refuse(.cancelled, "the transfer engine is not running")
-        case .proceed(_, let machine, _, let calls):
-            calls.add([.finish(.failure(machine.error(.cancelled, "the transfer was cancelled")))])
-        case .cancel, .prioritize, .resume, .sinkFailed, .ended: break
+        if refused, case .start(let submission) = command {
+            submission.continuation.resume(
+                returning: .failure(
+                    TransferError(.cancelled, url: submission.prepared.url.text, "the transfer engine is not running")))
         }
     }
 
@@ -117,7 +108,11 @@ final class Mailbox: Sendable {
             return (state.commands, state.isStopped)
         }
         for case .start(let submission) in commands {
-            submission.refuse(.libcurl, "libcurl cannot begin: there is no memory, or too many files are open")
+            submission.continuation.resume(
+                returning: .failure(
+                    TransferError(
+                        .libcurl, url: submission.prepared.url.text,
+                        "libcurl cannot begin: there is no memory, or too many files are open")))
         }
         if isStopped { ended.fulfill(()) }
     }
@@ -147,11 +142,5 @@ final class Mailbox: Sendable {
         }
         state.thread = .running
         return true
-    }
-}
-
-extension Mailbox.Submission {
-    fileprivate func refuse(_ code: TransferError.Code, _ message: String) {
-        calls.add([.finish(.failure(machine.error(code, message)))])
     }
 }

@@ -1,6 +1,7 @@
 import CLibcurl
 import HTTPSemantics
 import HTTPTypes
+import Synchronization
 
 /// A checked request with its fields as libcurl takes them, made on the caller's thread, so that the engine's has less to do.
 ///
@@ -14,6 +15,11 @@ final class PreparedRequest: @unchecked Sendable {
     let headers: UnsafeMutablePointer<curl_slist>?
     /// Fields for the proxy: without one they are sent to nobody (RFC 9110 section 11.7.2).
     let proxyHeaders: UnsafeMutablePointer<curl_slist>?
+    /// A cancellation may overtake the order to start: it is noted here before it is posted.
+    let isCancelled = Atomic(false)
+    /// The engine's thread does not use the sink any more. Set before the transfer's task goes on, whose run time tells ThreadSanitizer of that only
+    /// if the task was waiting already.
+    let hasEnded = Atomic(false)
 
     var url: HTTPURL { checked.url }
     private var request: TransferRequest { checked.request }

@@ -4,8 +4,8 @@ import FoundationEssentials
 import HTTPSemantics
 import HTTPTypes
 
-/// A transfer that the engine runs: it tells its ``TransferStateMachine`` what libcurl does, and performs the actions. Those that call the
-/// sink are the transfer's task's (``SinkTask``), which has the machine between exchanges.
+/// A transfer that the engine runs: it tells its ``TransferStateMachine`` what libcurl and the sink do, and performs the
+/// actions.
 ///
 /// Used by the engine's thread only.
 final class RunningTransfer {
@@ -17,25 +17,23 @@ final class RunningTransfer {
         case finished(Result<TransferResult, TransferError>)
         /// Another request in the same slot, at once.
         case again
-        /// The sink's answers decide.
-        case decide(TransferStateMachine.Action)
+        /// Give the slot back and come again later.
+        case wait(Duration)
     }
 
     let id: UInt64
     let prepared: PreparedRequest
-    let calls: SinkCalls
+    let sink: any BodySink
     let events: @Sendable (TransferEvent) -> Void
+    let continuation: UnsafeContinuation<Result<TransferResult, TransferError>, Never>
     let mailbox: Mailbox
     var machine: TransferStateMachine
-    var handover: Handover
     var collector = HeadCollector()
 
     // The loop's.
     var priority: TransferPriority
     /// Waits in the schedule.
     var isWaiting = false
-    /// The sink is asked what follows, and the transfer's task has the machine.
-    var isWithTask = false
     /// Its place there, which it keeps while it pauses between two attempts.
     var place: UInt64?
     /// Its place among the transfers of all processes.
@@ -48,6 +46,8 @@ final class RunningTransfer {
     /// The end of a pause that keeps to the rate, which the loop was not told yet.
     var wakingTime: MonotonicTime?
 
+    /// The sink was given bytes since the last `writeBatchComplete`.
+    var hasNews = false
     private var lastReport = MonotonicTime(nanoseconds: 0)
     /// The fields of the present request, if they are not the usual ones.
     private var ownHeaders: UnsafeMutablePointer<curl_slist>?
@@ -58,18 +58,29 @@ final class RunningTransfer {
     /// The limit of the transfers with its host, if a gate has one.
     var connectionLimit: Int? { options.gate?.gate.connectionLimit(for: prepared.url) }
 
-    init(_ submission: Mailbox.Submission, mailbox: Mailbox) {
+    init(_ submission: Mailbox.Submission, mailbox: Mailbox, startedAt: MonotonicTime) {
         id = submission.id
         prepared = submission.prepared
-        calls = submission.calls
+        sink = submission.sink
         events = submission.events
-        machine = submission.machine
-        priority = submission.calls.priority
-        handover = Handover(to: submission.calls)
+        continuation = submission.continuation
+        priority = submission.prepared.checked.request.priority
         self.mailbox = mailbox
+        let configuration = mailbox.configuration
+        machine = TransferStateMachine(
+            submission.prepared.checked,
+            rules: .init(
+                signatures: configuration.signatures,
+                addressPolicy: prepared.checked.options.gate?.gate.addressPolicy ?? configuration.addressPolicy),
+            startedAt: startedAt)
     }
 
     deinit { clibcurl_slist_free(ownHeaders) }
+
+    func attach() {
+        sink.attach(TransferHandle(id: id, mailbox: mailbox))
+        events(.queued)
+    }
 
     // MARK: Requests
 
@@ -79,7 +90,11 @@ final class RunningTransfer {
     func startRequest(on handle: EasyHandle, now: MonotonicTime) -> TransferError? {
         self.handle = handle
         let attempts = machine.history.attempts
-        let action = machine.start(at: now, date: mailbox.configuration.now())
+        var action = machine.start(at: now, date: mailbox.configuration.now())
+        if case .askHeld = action {
+            _ = machine.learned(held: sink.held())
+            action = machine.start(at: now, date: mailbox.configuration.now())
+        }
         if machine.history.attempts > attempts {
             mailbox.totals.withLock { $0.attempts += 1 }
             events(.attempt(machine.history.attempts))
@@ -130,13 +145,7 @@ final class RunningTransfer {
     private func exchangeEnded(_ end: ExchangeEnd, now: MonotonicTime) -> Next {
         let seconds = handle?.offset(CURLINFO_RETRY_AFTER) ?? 0
         let retryAfter: Duration? = seconds > 0 ? .seconds(seconds) : nil
-        var action = machine.exchangeEnded(end, retryAfter: retryAfter, at: now)
-        // A head that is complete only now: of a body without a byte.
-        if case .beginBody = action, machine.sent != nil {
-            _ = perform(action, now: now)
-            action = machine.exchangeEnded(end, retryAfter: retryAfter, at: now)
-        }
-        return perform(action, now: now)
+        return perform(machine.exchangeEnded(end, retryAfter: retryAfter, at: now), now: now)
     }
 
     private func failure(_ code: CURLcode) -> TransportFailure {
@@ -149,22 +158,13 @@ final class RunningTransfer {
         return failure
     }
 
-    func cancel(now: MonotonicTime) -> Next {
+    func cancel(now: MonotonicTime) -> Result<TransferResult, TransferError> {
+        let next = perform(machine.cancel(), now: now)
         // Whoever cancels wants to know how much is kept.
-        if machine.history.progress.received > 0 { report(now: now, force: true) }
-        return perform(machine.cancel(), now: now)
-    }
-
-    /// The sink has thrown. The request's end tells the loop, which comes at once.
-    func sinkFailed(_ cause: any Error, now: MonotonicTime) -> Next? {
-        guard case .stop = perform(machine.sinkFailed(cause), now: now) else { return nil }
-        return exchangeEnded(.complete, now: now)
-    }
-
-    /// Hands the transfer over to its task.
-    func decide(_ action: TransferStateMachine.Action, holdsSlot: Bool) {
-        isWithTask = true
-        handover.handOver(before: .decide(machine, action, holdsSlot: holdsSlot))
+        let progress = machine.history.progress
+        if progress.received > 0 { events(.received(progress.bytes, total: progress.total)) }
+        if case .finished(let result) = next { return result }
+        return .failure(machine.error(.cancelled, "the transfer was cancelled"))
     }
 
     /// The response of a request that has ended, as far as it says something about the host.
@@ -194,7 +194,7 @@ final class RunningTransfer {
         return machine.isStalled(at: now, uploaded: uploaded, sentAfter: sent > 0 ? .microseconds(sent) : nil)
     }
 
-    /// The sink has taken something.
+    /// The sink is ready again.
     func resume(now: MonotonicTime) {
         if machine.resume(at: now) { unpause() }
     }
@@ -212,6 +212,13 @@ final class RunningTransfer {
     func takeWakingTime() -> MonotonicTime? {
         defer { wakingTime = nil }
         return wakingTime
+    }
+
+    /// Tells the sink that nothing more has come for now.
+    func tellLull() {
+        guard hasNews else { return }
+        hasNews = false
+        if machine.isBodyOpen { sink.writeBatchComplete() }
     }
 
     func report(now: MonotonicTime, force: Bool = false) {

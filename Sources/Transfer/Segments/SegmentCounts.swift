@@ -4,10 +4,12 @@ struct SegmentCounts {
     var held: Int64 = 0
     /// Bytes that were held before the transfer, and were not fetched again.
     var resumedFrom: Int64 = 0
-    /// Bytes that all connections gave to the sink, or passed over. Of a body that was divided, these count as received: what comes behind a cut is
-    /// another connection's.
-    var taken: Int64 = 0
-    var isDivided = false
+    /// Bytes that connections other than the stream received.
+    var furtherBytes: Int64 = 0
+    /// Bytes of the piece that the stream is giving to the sink.
+    var present: Int64 = 0
+    /// Bytes that the stream received with the piece that ended it: the transport does not count those.
+    var lastPieces: Int64 = 0
     private var streamBytes: Int64 = 0
     private var attempts = 0
     private var furtherAttempts = 0
@@ -18,7 +20,7 @@ struct SegmentCounts {
 
     /// A body is continued. What an earlier stream of the same transfer has received was not held before.
     mutating func begin(held: Int64) {
-        if taken == 0 { resumedFrom = held }
+        if streamBytes + furtherBytes + lastPieces == 0 { resumedFrom = held }
         self.held = held
     }
 
@@ -43,7 +45,7 @@ struct SegmentCounts {
         }
     }
 
-    private var bytesReceived: Int64 { isDivided ? taken : streamBytes }
+    private var bytesReceived: Int64 { streamBytes + furtherBytes + lastPieces }
 
     /// The result of a body that all connections together have brought.
     func result(_ head: ResponseHead) -> TransferResult {

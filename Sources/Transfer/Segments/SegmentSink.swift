@@ -1,10 +1,5 @@
-import ConcurrencyPrimitives
-
 /// The end of a connection's part of a body: thrown into its transfer to end it.
 struct SegmentEnd: Error {}
-
-/// The stream of a divided body has to begin anew: a response to it was not what it said.
-struct StreamRestart: Error {}
 
 /// The response to a further connection is not of the representation that the stream brings.
 struct SegmentDifference: Error {}
@@ -15,7 +10,6 @@ final class SegmentSink: BodySink {
     private let id: SegmentPlanner.ID
     private let basis: HeldPartial
     private let range: Range<Int64>
-    private let control = Locked<(any TransferControl)?>(nil)
 
     /// - Parameters:
     ///   - basis: The partial that the connection resumes.
@@ -29,8 +23,6 @@ final class SegmentSink: BodySink {
         self.basis = basis
     }
 
-    func attach(_ transfer: any TransferControl) { control.withLock { $0 = transfer } }
-
     func held() -> HeldPartial? { basis }
 
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
@@ -38,7 +30,8 @@ final class SegmentSink: BodySink {
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
-        try transfer.write(bytes, of: id, control.withLock { $0 })
+        try transfer.write(bytes, of: id)
+        return .accepted
     }
 
     func writeBatchComplete() { transfer.writeBatchComplete() }

@@ -13,66 +13,55 @@ extension SegmentedTransfer {
     }
 
     /// Between two ranges of a body that has been divided, nothing: the planner gives out the rest.
-    func held() -> HeldPartial? { alone { sink.held() } ?? nil }
+    func held() -> HeldPartial? { state.withLock { $0.isDivided ? nil : sink.held() } }
 
     /// With others at work, the rest is theirs.
-    func canRestart() -> Bool { alone { sink.canRestart() } ?? false }
-
-    /// Calls the sink unless the body is divided; then, nil. The body is not divided meanwhile.
-    private func alone<Result>(_ call: () throws -> Result) rethrows -> Result? {
-        let isAlone = state.withLock { state in
-            state.isStreamAtSink = !state.isDivided
-            return state.isStreamAtSink
-        }
-        guard isAlone else { return nil }
-        defer { state.withLock { $0.isStreamAtSink = false } }
-        return try call()
-    }
+    func canRestart() -> Bool { state.withLock { $0.isDivided ? false : sink.canRestart() } }
 
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
-        let hasBegun: Void? = try alone {
-            state.withLock { state in
-                state.planner = nil
-                state.head = head
-            }
+        let actions = try state.withLock { state in
+            // Another representation: what the others bring is of the old one.
+            let actions = drop(&state)
+            state.head = head
             var held: HeldPartial?
             if case .range = placement { held = sink.held() }
             try sink.begin(head, placement)
-            let (unit, resumable) = (sink.segmentUnit, sink.held())
-            line.noteLimit()
-            state.withLock { state in
-                state.resumable = resumable
-                begin(placement, held, unit, &state)
-            }
+            begin(placement, held, &state)
+            return actions
         }
-        // Another representation: what the others bring is of the old one.
-        if hasBegun == nil { throw StreamRestart() }
+        perform(actions)
     }
 
-    private func begin(
-        _ placement: BodyPlacement, _ held: HeldPartial?, _ unit: Int64?, _ state: inout State
-    ) {
+    /// Leaves the stream alone with the body.
+    private func drop(_ state: inout State) -> [SegmentPlanner.Action] {
+        defer {
+            state.planner = nil
+            state.basis = nil
+        }
+        return state.planner?.stopOthers() ?? []
+    }
+
+    private func begin(_ placement: BodyPlacement, _ held: HeldPartial?, _ state: inout State) {
         let time = now()
         switch placement {
         case .whole(let length):
             state.count.beginWhole()
             guard let length, length > 0 else { return }
-            plan(missing: [0..<length], stream: 0..<length, total: length, in: unit, at: time, &state)
+            plan(missing: [0..<length], stream: 0..<length, total: length, at: time, &state)
         case .range(let range, let total):
             state.count.begin(held: held?.heldBytes ?? 0)
             let missing = (held?.missing ?? [range]).map { $0.lowerBound..<min($0.upperBound, total) }
-            plan(missing: missing, stream: range, total: total, in: unit, at: time, &state)
+            plan(missing: missing, stream: range, total: total, at: time, &state)
         case .alreadyComplete(let total): state.count.begin(held: total)
         }
     }
 
     private func plan(
-        missing: [Range<Int64>], stream: Range<Int64>, total: Int64, in unit: Int64?, at time: MonotonicTime,
-        _ state: inout State
+        missing: [Range<Int64>], stream: Range<Int64>, total: Int64, at time: MonotonicTime, _ state: inout State
     ) {
         var rules = SegmentPlanner.Rules()
         let places = places(state, rules)
-        guard let unit, places.reduce(0, +) > 1,
+        guard let unit = sink.segmentUnit, places.reduce(0, +) > 1,
             missing.reduce(0, { $0 + Int64($1.count) }) >= rules.leastRest
         else { return }
         rules.unit = unit
@@ -83,51 +72,41 @@ extension SegmentedTransfer {
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
-        guard let result = try alone({ try writeAlone(bytes) }) else {
-            return try write(bytes, of: SegmentPlanner.stream, controls)
-        }
-        if case .accepted = result { perform(next()) }
-        return result
-    }
-
-    private func writeAlone(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
-        let result = try sink.write(bytes)
-        guard case .accepted = result else { return result }
-        let isFirst = state.withLock { $0.planner != nil && $0.resumable == nil }
-        let resumable = isFirst ? sink.held() : nil
-        line.noteLimit()
-        state.withLock { state in
-            state.resumable = state.resumable ?? resumable
-            state.count.held += Int64(bytes.count)
-            state.count.taken += Int64(bytes.count)
-            guard let room = state.planner?.room(for: SegmentPlanner.stream, wanting: Int64(bytes.count)) else {
-                return
+        let (result, actions) = try state.withLock { state -> (WriteResult?, [SegmentPlanner.Action]) in
+            guard state.isDivided else {
+                let result = try sink.write(bytes)
+                guard case .accepted = result else { return (result, []) }
+                state.count.held += Int64(bytes.count)
+                guard let room = state.planner?.room(for: SegmentPlanner.stream, wanting: Int64(bytes.count)) else {
+                    return (result, [])
+                }
+                state.planner?.received(room, by: SegmentPlanner.stream, at: now())
+                return (result, next(&state))
             }
-            state.planner?.received(room, by: SegmentPlanner.stream, at: now())
+            state.count.present = 0
+            let (isAtCut, actions) = try take(bytes, of: SegmentPlanner.stream, &state)
+            if isAtCut { state.count.lastPieces += state.count.present }
+            return (isAtCut ? nil : .accepted, actions)
         }
+        perform(actions)
+        guard let result else { throw SegmentEnd() }
         return result
     }
 
-    func writeBatchComplete() { line.writeBatchComplete() }
+    func writeBatchComplete() { state.withLock { _ in sink.writeBatchComplete() } }
 
     func end(_ ending: AttemptEnding) throws {
-        let hasEnded: Void? = try alone {
-            state.withLock { $0.planner = nil }
-            try sink.end(ending)
-        }
-        if hasEnded != nil { return }
-        let actions = state.withLock { state -> [SegmentPlanner.Action] in
-            guard ending == .discarded else {
-                return state.planner?.ended(SegmentPlanner.stream, ending == .complete ? .done : .failed) ?? []
+        let actions = try state.withLock { state -> [SegmentPlanner.Action] in
+            var actions: [SegmentPlanner.Action] = []
+            if ending == .discarded || !state.isDivided {
+                actions = drop(&state)
+            } else {
+                actions = state.planner?.ended(SegmentPlanner.stream, ending == .complete ? .done : .failed) ?? []
             }
-            // The bytes of the others would belong to the representation that is dropped.
-            defer { state.planner = nil }
-            return state.planner?.stopOthers() ?? []
+            try sink.end(ending)
+            return actions + next(&state)
         }
-        line.end(ending)
-        perform(actions + next())
-        try checkLine()
-        if ending == .discarded { throw StreamRestart() }
+        perform(actions)
     }
 
     // MARK: Further ranges
@@ -135,11 +114,13 @@ extension SegmentedTransfer {
     /// The transport below brings the stream's bytes in order: the planner alone divides the body.
     var segmentUnit: Int64? { nil }
 
-    var segmentLimit: Int64? { sink.segmentLimit }
+    var segmentLimit: Int64? { state.withLock { _ in sink.segmentLimit } }
 
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws { try sink.write(bytes, at: offset) }
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws {
+        try state.withLock { _ in try sink.write(bytes, at: offset) }
+    }
 
-    func heldBytes(_ range: Range<Int64>) -> [UInt8]? { sink.heldBytes(range) }
+    func heldBytes(_ range: Range<Int64>) -> [UInt8]? { state.withLock { _ in sink.heldBytes(range) } }
 
     func verifyBody() throws { try sink.verifyBody() }
 }

@@ -10,16 +10,14 @@ final class SegmentedTransfer: BodySink {
         var planner: SegmentPlanner?
         /// The partial that further connections resume; nil before the first.
         var basis: HeldPartial?
-        /// The partial that the first further connection would resume; nil before the stream's first bytes.
-        var resumable: HeldPartial?
-        /// The stream calls the sink, which it has alone.
-        var isStreamAtSink = false
         /// The sources besides the stream's.
         var further: [FurtherSource] = []
         /// The head that the body began with.
         var head: ResponseHead?
         /// The most connections, from what was learned in earlier rounds.
         var mostConnections: Int
+        /// Why the sink took no more.
+        var failure: (any Error)?
         /// The planner gave the stream's hole away.
         var isStreamStopped = false
         /// The time of the stream's present request.
@@ -41,22 +39,16 @@ final class SegmentedTransfer: BodySink {
     let sink: any BodySink
     let now: @Sendable () -> MonotonicTime
     private let events: @Sendable (TransferEvent) -> Void
-    /// The threads of further connections' tasks, which call the sink; nil: the cooperative pool's.
-    let executor: BlockingExecutor?
     let controls = SegmentControls()
-    /// The sink's calls while the body is divided. Before that, the stream calls it.
-    let line: SinkLine
+    /// Held while the sink is called: connections may come on several threads.
     let state: Locked<State>
 
     init(
         _ request: TransferRequest, into sink: any BodySink, over base: any HTTPTransport,
-        on executor: BlockingExecutor? = nil, now: @escaping @Sendable () -> MonotonicTime,
-        events: @escaping @Sendable (TransferEvent) -> Void
+        now: @escaping @Sendable () -> MonotonicTime, events: @escaping @Sendable (TransferEvent) -> Void
     ) {
         self.request = request
         self.sink = sink
-        self.executor = executor
-        line = SinkLine(sink)
         self.base = base
         self.now = now
         self.events = events
@@ -116,13 +108,13 @@ final class SegmentedTransfer: BodySink {
 
     /// True when the end of the stream is the end of all: the sink wants no more, or the caller.
     private func ends(_ stream: Result<TransferResult, TransferError>) -> Bool {
-        let isStopped = state.withLock { $0.isStreamStopped }
-        if line.failure != nil || controls.isCancelled { return true }
+        let (failure, isStopped) = state.withLock { ($0.failure, $0.isStreamStopped) }
+        if failure != nil || controls.isCancelled { return true }
         switch stream {
         case .success(let result): return result.outcome != .body
         case .failure(let error):
             if error.code == .cancelled { return !isStopped }
-            return error.code == .refusedBySink && !(error.cause is SegmentEnd || error.cause is StreamRestart)
+            return error.code == .refusedBySink && !(error.cause is SegmentEnd)
         }
     }
 
@@ -130,10 +122,10 @@ final class SegmentedTransfer: BodySink {
     private func result(
         of stream: Result<TransferResult, TransferError>
     ) throws(TransferError) -> TransferResult? {
-        let (head, isComplete, count) = state.withLock { state in
-            (state.head, state.planner?.isComplete ?? false, state.count)
+        let (failure, head, isComplete, count) = state.withLock { state in
+            (state.failure, state.head, state.planner?.isComplete ?? false, state.count)
         }
-        if let failure = line.failure {
+        if let failure {
             throw completed(
                 TransferError(.refusedBySink, url: url(stream), "the body could not be stored", cause: failure))
         }
@@ -149,7 +141,6 @@ final class SegmentedTransfer: BodySink {
             state.mostConnections = state.planner?.mostToStream ?? 1
             state.planner = nil
             state.basis = nil
-            state.resumable = nil
             state.isStreamStopped = false
         }
         return nil
@@ -170,7 +161,7 @@ final class SegmentedTransfer: BodySink {
 
     // MARK: Events
 
-    func tell(_ event: TransferEvent) {
+    private func tell(_ event: TransferEvent) {
         switch event {
         case .attempt:
             let time = now()

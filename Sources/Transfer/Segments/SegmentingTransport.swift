@@ -1,4 +1,3 @@
-package import ConcurrencyPrimitives
 import HTTPTypes
 
 /// Fetches large bodies over several connections where one is slower than the link, by another transport.
@@ -8,18 +7,12 @@ import HTTPTypes
 /// request has ``FurtherSources``, some of them go there. A body without a ``BodySink/segmentUnit`` comes as one stream.
 package struct SegmentingTransport: HTTPTransport {
     private let base: any HTTPTransport
-    private let executor: BlockingExecutor?
     private let now: @Sendable () -> MonotonicTime
 
-    /// - Parameter executor: The threads on which further connections call the sinks.
-    package init(_ base: any HTTPTransport, on executor: BlockingExecutor) {
-        self.init(base, on: executor, now: { .now })
-    }
+    package init(_ base: any HTTPTransport) { self.init(base, now: { .now }) }
 
-    init(_ base: any HTTPTransport, on executor: BlockingExecutor? = nil, now: @escaping @Sendable () -> MonotonicTime)
-    {
+    init(_ base: any HTTPTransport, now: @escaping @Sendable () -> MonotonicTime) {
         self.base = base
-        self.executor = executor
         self.now = now
     }
 
@@ -31,9 +24,7 @@ package struct SegmentingTransport: HTTPTransport {
         guard request.mayBeDivided else {
             return try await base.run(request, into: sink, events: events)
         }
-        return try await SegmentedTransfer(
-            request, into: sink, over: base, on: executor, now: now, events: events
-        ).run()
+        return try await SegmentedTransfer(request, into: sink, over: base, now: now, events: events).run()
     }
 
     package func shutDown() async { await base.shutDown() }

@@ -48,7 +48,7 @@ extension TransferStateMachine {
     ///
     /// A class only because the state is written for every piece of a body, and one reference is cheaper to copy; it
     /// never changes.
-    final class SentRequest: Sendable {
+    final class SentRequest {
         let attempt: Attempt
         let hop: Hop
         /// The redirects that led to it.
@@ -77,7 +77,9 @@ extension TransferStateMachine {
     /// The stage of the response to a request.
     enum Stage {
         case awaitingHead(AwaitedHead)
-        /// The body is the sink's, which perhaps has yet to be given the head.
+        /// The sink was given a head, and has not answered. `end`: the exchange has ended meanwhile.
+        case beginningBody(Response, end: ExchangeEnd?)
+        /// The body is the sink's.
         case receivingBody(Response, Flow)
         /// The head has decided; the body is read to its end, or given up when it is longer than
         /// ``TransferStateMachine/discardLimit``.
@@ -113,7 +115,7 @@ extension TransferStateMachine {
     }
 
     /// A response whose body the sink takes; immutable, a class for the same reason as ``SentRequest``.
-    final class Response: Sendable {
+    final class Response {
         let head: ResponseHead
         let placement: BodyPlacement
         /// The length that the body must have, if it is known.
@@ -128,7 +130,7 @@ extension TransferStateMachine {
 
     enum Flow: Equatable {
         case flowing
-        /// The sink has so much to take already that it gets no more at present.
+        /// The sink takes nothing at present.
         case pausedBySink
         /// Kept to its rate.
         case rateLimited(until: MonotonicTime)
@@ -174,23 +176,6 @@ extension TransferStateMachine {
         case failed(TransferError)
         case startOver(String)
         case cancelled
-
-        /// True if the transfer ends with this body.
-        var isLast: Bool {
-            switch self {
-            case .complete, .cancelled: true
-            case .range, .failed, .startOver: false
-            }
-        }
-
-        /// True if the held bytes are not to be kept.
-        var isOfInvalidBytes: Bool {
-            switch self {
-            case .startOver: true
-            case .failed(let error): error.code == .tooLarge
-            case .complete, .range, .cancelled: false
-            }
-        }
     }
 
     /// A reason to try again.

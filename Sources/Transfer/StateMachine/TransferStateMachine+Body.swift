@@ -3,7 +3,7 @@
 extension TransferStateMachine {
     /// An answer to a piece of a body.
     enum BodyAction: Equatable {
-        /// Hands the piece over to the sink; reported by ``wrote(_:at:)`` or ``pausedBySink()``.
+        /// Calls ``BodySink/write(_:)``; reported by ``wrote(_:at:)``, ``pausedBySink()`` or ``sinkFailed(_:)``.
         case write
         /// Nobody wants it.
         case discard
@@ -28,7 +28,7 @@ extension TransferStateMachine {
             guard let limiter = history.rateLimiter, !limiter.isOpen(at: now) else { return .write }
             state = .exchanging(exchange, .receivingBody(response, .rateLimited(until: limiter.next)))
             return .pause(until: limiter.next)
-        case .awaitingHead, .stopping: return .stop
+        case .awaitingHead, .beginningBody, .stopping: return .stop
         }
     }
 
@@ -49,7 +49,7 @@ extension TransferStateMachine {
         return nil
     }
 
-    /// A piece was handed over to the sink.
+    /// The sink took a piece.
     mutating func wrote(_ count: Int64, at now: MonotonicTime) {
         guard case .exchanging(var exchange, .receivingBody(let response, _)) = state else { return }
         history.progress.received += count
@@ -59,13 +59,13 @@ extension TransferStateMachine {
         state = .exchanging(exchange, .receivingBody(response, .flowing))
     }
 
-    /// A piece was not handed over: it is offered again after ``resume(at:)``.
+    /// The sink did not take a piece, and wants it later.
     mutating func pausedBySink() {
         guard case .exchanging(let exchange, .receivingBody(let response, _)) = state else { return }
         state = .exchanging(exchange, .receivingBody(response, .pausedBySink))
     }
 
-    /// The sink has taken something.
+    /// The sink is ready again.
     ///
     /// - Returns: True when the transport is to go on.
     mutating func resume(at now: MonotonicTime) -> Bool { resume(from: .pausedBySink, at: now) }

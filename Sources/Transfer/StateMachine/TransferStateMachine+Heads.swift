@@ -80,7 +80,9 @@ extension TransferStateMachine {
     }
 
     /// Decides what the final head means.
-    mutating func judge(_ received: ReceivedHead, of exchange: Exchange) -> Action {
+    ///
+    /// - Parameter end: The way in which the exchange has ended, if it has.
+    mutating func judge(_ received: ReceivedHead, of exchange: Exchange, end: ExchangeEnd? = nil) -> Action {
         let sent = exchange.request
         var head = sent.response(received, after: sent.redirects)
         if !sent.plan.isHead, let coding = head.unknownTransferCoding {
@@ -91,7 +93,7 @@ extension TransferStateMachine {
         switch sent.plan.action(for: head) {
         case .take(let placement, let length, let dropping):
             let response = Response(head: head, placement: placement, length: length)
-            return begin(response, of: exchange, restarting: dropping)
+            return begin(response, of: exchange, restarting: dropping, end: end)
         case .restart(let reason):
             state = .exchanging(exchange, .stopping(.restart(reason, isBodyOpen: false)))
             return .stop
@@ -108,7 +110,9 @@ extension TransferStateMachine {
         return exchange.request.plan.isHead || head.declaredLength.isAtMost(Self.discardLimit) ? .none : .stop
     }
 
-    private mutating func begin(_ response: Response, of exchange: Exchange, restarting: String?) -> Action {
+    private mutating func begin(
+        _ response: Response, of exchange: Exchange, restarting: String?, end: ExchangeEnd?
+    ) -> Action {
         switch response.placement {
         case .whole(let length):
             history.resumedFrom = 0
@@ -121,7 +125,7 @@ extension TransferStateMachine {
             return stop(exchange, error(.tooLarge, text))
         }
         if let restarting { history.restarts.append(restarting) }
-        state = .exchanging(exchange, .receivingBody(response, .flowing))
+        state = .exchanging(exchange, .beginningBody(response, end: end))
         return .beginBody(
             BodyStart(
                 head: response.head, placement: response.placement, resumedFrom: history.progress.base,

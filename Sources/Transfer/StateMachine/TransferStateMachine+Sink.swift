@@ -3,9 +3,12 @@ import HTTPTypes
 // The sink's answers.
 
 extension TransferStateMachine {
-    /// After the exchange, ``BodySink/begin(_:_:)`` or ``BodySink/end(_:)`` has returned.
+    /// ``BodySink/begin(_:_:)`` or ``BodySink/end(_:)`` has returned.
     mutating func sinkSucceeded(at now: MonotonicTime) -> Action {
         switch state {
+        case .exchanging(let exchange, .beginningBody(let response, let end)):
+            state = .exchanging(exchange, .receivingBody(response, .flowing))
+            return end.map { exchangeEnded($0, at: now) } ?? .none
         case .consulting(.confirming(let head)):
             state = .consulting(.ending(.complete(head)))
             return .endBody(.complete)
@@ -29,16 +32,12 @@ extension TransferStateMachine {
         }
     }
 
-    /// A call of ``BodySink/begin(_:_:)``, ``BodySink/write(_:)`` or ``BodySink/end(_:)`` has thrown. One that throws during an exchange is
-    /// reported again when the end of the body is ordered.
-    ///
-    /// - Parameter isBodyOpen: True if it was a write, so that an end has to follow.
-    mutating func sinkFailed(_ cause: any Error, isBodyOpen: Bool = false) -> Action {
+    /// A call of ``BodySink/begin(_:_:)``, ``BodySink/write(_:)`` or ``BodySink/end(_:)`` has thrown.
+    mutating func sinkFailed(_ cause: any Error) -> Action {
         switch state {
+        case .exchanging(let exchange, .beginningBody(_, let end)):
+            return end == nil ? stop(exchange, refused(cause)) : fail(refused(cause))
         case .exchanging(let exchange, .receivingBody): return stop(exchange, refused(cause), isBodyOpen: true)
-        case .consulting(.ending(let ended)) where isBodyOpen:
-            if case .cancelled = ended {} else { state = .consulting(.ending(.failed(refused(cause)))) }
-            return .endBody(ended.isOfInvalidBytes ? .discarded : .cut)
         case .consulting(.ending(.cancelled)): return cancelled()
         // The first refusal is the one to be told.
         case .consulting(.ending(.failed(let error))) where error.code == .refusedBySink: return fail(error)

@@ -5,14 +5,12 @@ import HTTPTypes
 /// The decisions of one transfer, over all its attempts: events go in, the next ``Action`` comes out.
 ///
 /// A value without I/O: no libcurl, no sink, no clock; times and random numbers are arguments. The caller performs each action at
-/// once. An event that does not belong to the present state changes nothing and yields ``Action/none``.
-///
-/// During an exchange, the sink's calls are ordered and not waited for: only a failure of one is reported, at any later time. Between two
-/// exchanges, the answer to each call decides what follows.
+/// once. Where an action calls the sink, the caller reports the outcome before any other event. An event that does not belong
+/// to the present state changes nothing and yields ``Action/none``.
 ///
 ///     ready ─start→ exchanging ─exchangeEnded→ consulting ─sink's answers→ ready | finished
-struct TransferStateMachine: Sendable {
-    enum State: Sendable {
+struct TransferStateMachine {
+    enum State {
         /// No request is being sent: the transfer waits for a slot, or for the end of a pause.
         case ready(Start)
         /// A request is with the transport.
@@ -23,7 +21,7 @@ struct TransferStateMachine: Sendable {
     }
 
     /// An order to the caller. Those that call the sink say which event reports the outcome.
-    enum Action: Sendable {
+    enum Action {
         case none
         /// Calls ``BodySink/held()``; reported by ``learned(held:)``.
         case askHeld
@@ -31,13 +29,11 @@ struct TransferStateMachine: Sendable {
         case send(OutgoingRequest)
         /// Passes an interim response on.
         case passInterim(HTTPResponse.Status, HTTPFields)
-        /// Calls ``BodySink/begin(_:_:)``. During an exchange a failure is reported by ``sinkFailed(_:isBodyOpen:)``; after it, the outcome by
-        /// ``sinkSucceeded(at:)`` or ``sinkFailed(_:isBodyOpen:)``.
+        /// Calls ``BodySink/begin(_:_:)``; reported by ``sinkSucceeded(at:)`` or ``sinkFailed(_:)``.
         case beginBody(BodyStart)
         /// Ends the exchange early; reported by ``exchangeEnded(_:retryAfter:at:)``.
         case stop
-        /// Calls ``BodySink/end(_:)`` after everything that was ordered before. Reported by ``sinkSucceeded(at:)`` or
-        /// ``sinkFailed(_:isBodyOpen:)``; the latter also in place of the call, if an earlier one has failed.
+        /// Calls ``BodySink/end(_:)``; reported by ``sinkSucceeded(at:)`` or ``sinkFailed(_:)``.
         case endBody(AttemptEnding)
         /// Calls ``BodySink/canRestart()`` and, where held bytes count, ``BodySink/held()``; reported by
         /// ``sinkCanRestart(held:random:at:)`` or ``sinkCannotRestart()``.
@@ -101,23 +97,20 @@ struct TransferStateMachine: Sendable {
         return true
     }
 
-    /// True when the call of the sink that was ordered last is the transfer's last one, whatever its outcome.
-    var isCallingLast: Bool {
-        if case .consulting(.ending(let ended)) = state { ended.isLast } else { false }
+    /// True between a ``BodySink/begin(_:_:)`` that returned and its ``BodySink/end(_:)``.
+    var isBodyOpen: Bool {
+        if case .exchanging(_, let stage) = state { stage.isBodyOpen } else { false }
     }
 
     // MARK: Ends
 
-    /// Ends the transfer, whatever its state: the body that is open is cut. To be called before ``BodySink/end(_:)``, if that was ordered.
+    /// Ends the transfer, whatever its state: the body that is open is cut.
     mutating func cancel() -> Action {
         switch state {
         case .finished: return .none
-        case .exchanging(_, let stage) where stage.isBodyOpen:
+        case .exchanging where isBodyOpen:
             state = .consulting(.ending(.cancelled))
             return .endBody(.cut)
-        case .consulting(.ending(let ended)):
-            state = .consulting(.ending(.cancelled))
-            return .endBody(ended.isOfInvalidBytes ? .discarded : .cut)
         case .ready, .exchanging, .consulting: return cancelled()
         }
     }

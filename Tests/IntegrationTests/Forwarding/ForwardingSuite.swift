@@ -10,12 +10,8 @@ struct ProxyCache {
     let clock: Locked<Date>
     let cache: DownloadCache
 
-    /// - Parameters:
-    ///   - directory: The directory of another cache, to share it as another process does. Default: a new one.
-    ///   - busyTimeout: The time that the store waits for another process. Default: the configuration's.
-    init(
-        in directory: TestDirectory? = nil, clock: Locked<Date> = Locked(Date()), busyTimeout: Duration? = nil
-    ) throws {
+    /// - Parameter directory: The directory of another cache, to share it as another process does. Default: a new one.
+    init(in directory: TestDirectory? = nil, clock: Locked<Date> = Locked(Date())) throws {
         let directory = try directory ?? TestDirectory()
         self.directory = directory
         self.clock = clock
@@ -25,7 +21,6 @@ struct ProxyCache {
         configuration.maxTransfersPerHost = 64
         configuration.maxTransfers = 64
         configuration.store.capacity = 16 << 20
-        if let busyTimeout { configuration.store.busyTimeout = busyTimeout }
         configuration.watchesMemoryPressure = false
         cache = try DownloadCache(directory: directory.path("cache"), configuration: configuration)
     }
