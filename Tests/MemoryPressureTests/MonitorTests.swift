@@ -53,12 +53,10 @@ import Testing
 
     @Test func `stop waits for the thread's end; so does the release of a monitor that runs`() throws {
         let stand = try FakeSystemFiles.version2()
-        let watch = PressureWatch(
-            PressureSources(files: stand.files, configuration: .init()), configuration: .init())
+        let sources = PressureSources(files: stand.files, configuration: .init())
         weak var thread: PressureThread?
         do {
-            let begun = PressureThread.start(watch, logger: Logger(label: "test")) { _ in }
-            let started = try #require(begun)
+            let started = try #require(PressureThread.start(sources) { _ in })
             thread = started
             started.end()
             started.end()

@@ -1,4 +1,3 @@
-public import FoundationEssentials
 public import Logging
 
 extension MemoryPressureMonitor {
@@ -17,8 +16,7 @@ extension MemoryPressureMonitor {
         /// The sources to use, if available. Default: all.
         public var sources = Set(Source.allCases)
 
-        /// The time within two seconds for which some tasks waited for memory (`some`), as a warning. Default 150 ms,
-        /// like systemd.
+        /// The time within two seconds for which some tasks waited for memory (`some`), as a warning. Default 150 ms, like systemd.
         public var warningStall = Duration.milliseconds(150)
         /// The time within two seconds for which all tasks waited at once (`full`), as critical. Default 200 ms.
         public var criticalStall = Duration.milliseconds(200)
@@ -33,33 +31,13 @@ extension MemoryPressureMonitor {
         /// The available share of the machine's memory below which it is critical. Default 0.05.
         public var criticalAvailable = 0.05
 
-        /// The interval of additional checks, for growth that is neither reported nor signalled by the kernel. Default
-        /// one second; without a limit and with PSI there are no such checks.
+        /// The interval of additional checks, for growth that is neither reported nor signalled by the kernel. Default one second; without
+        /// a limit and with PSI there are no such checks.
         public var checkInterval = Duration.seconds(1)
-
-        /// The clock for dates in ``MemoryPressureMonitor/status``.
-        public var clock = MemoryCacheClock.system
 
         /// Receives a warning if only available memory can be monitored, and each pressure event (info).
         public var logger = Logger(label: "imgcache.memory")
 
         public init() { logger.logLevel = .warning }
     }
-}
-
-/// The sources and recent events of a monitor, for a debug view.
-public struct MemoryPressureStatus: Sendable {
-    /// An occurrence of memory pressure.
-    public struct Event: Sendable {
-        public let pressure: MemoryPressure
-        /// The reason in words.
-        public let reason: String
-        public let date: Date
-    }
-
-    /// The sources in words, with their paths.
-    public internal(set) var sources: [String] = []
-    public internal(set) var warnings = 0
-    public internal(set) var criticals = 0
-    public internal(set) var last: Event?
 }

@@ -1,5 +1,5 @@
 import ConcurrencyPrimitives
-import Glibc
+import FoundationEssentials
 import Logging
 import Synchronization
 
@@ -30,9 +30,7 @@ public final class MemoryPressureMonitor: Sendable {
         var thread: PressureThread?
     }
 
-    let configuration: Configuration
-    let files: SystemFiles
-    let sources: PressureSources
+    private let sources: PressureSources
     private let state = Locked(State())
     /// The number of bytes that may be allocated before the next check.
     private let credit: Atomic<Int>
@@ -45,8 +43,6 @@ public final class MemoryPressureMonitor: Sendable {
     }
 
     init(configuration: Configuration, files: SystemFiles) {
-        self.configuration = configuration
-        self.files = files
         sources = PressureSources(files: files, configuration: configuration)
         credit = Atomic(sources.hasReadings ? 0 : .max / 2)
         state.withLock { $0.status.sources = sources.descriptions }
@@ -58,16 +54,13 @@ public final class MemoryPressureMonitor: Sendable {
     public func start() {
         state.withLock { state in
             guard state.thread == nil else { return }
-            let watch = PressureWatch(sources, configuration: configuration)
-            state.status.sources = sources.descriptions + watch.descriptions
-            state.thread = PressureThread.start(
-                watch, logger: configuration.logger,
-                onEvent: { [weak self] event in
-                    switch event {
-                    case .pressure(let pressure, let reason): self?.report(pressure, because: reason)
-                    case .look: self?.look(waiting: false)
-                    }
-                })
+            state.thread = PressureThread.start(sources) { [weak self] meaning in
+                switch meaning {
+                case .pressure(let pressure, let reason): self?.report(pressure, because: reason)
+                case .check: self?.look(waiting: false)
+                }
+            }
+            state.status.sources = sources.descriptions + (state.thread?.descriptions ?? [])
         }
         look(waiting: false)
     }
@@ -87,15 +80,16 @@ public final class MemoryPressureMonitor: Sendable {
     }
 
     private func report(_ pressure: MemoryPressure, because reason: String) {
-        configuration.logger.info("memory pressure: \(pressure)", metadata: ["reason": "\(reason)"])
-        let date = configuration.clock.date()
+        sources.configuration.logger.info("memory pressure: \(pressure)", metadata: ["reason": "\(reason)"])
+        let date = Date()
         let observers = state.withLock { state in
             state.status.last = .init(pressure: pressure, reason: reason, date: date)
             if pressure == .critical { state.status.criticals += 1 } else { state.status.warnings += 1 }
             return state.observers.sorted { $0.key < $1.key }
         }
         for (number, tell) in observers where !tell(pressure) {
-            state.withLock { state in _ = state.observers.removeValue(forKey: number) }
+            // Returned, so that the handler is released outside of the lock.
+            _ = state.withLock { $0.observers.removeValue(forKey: number) }
         }
     }
 

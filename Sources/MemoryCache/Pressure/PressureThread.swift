@@ -3,38 +3,44 @@ import ConcurrencyPrimitives
 import Glibc
 import Logging
 
-/// The monitor's thread: waits for events of the kernel, and reports them.
+/// The monitor's thread: waits for signals of the kernel, and reports them.
 final class PressureThread: Sendable {
-    private let watch: PressureWatch
-    private let onEvent: @Sendable (PressureWatch.Event) -> Void
+    /// Descriptions of the active signals.
+    let descriptions: [String]
+    private let signals: [PressureSignal]
+    /// The interval of checks in milliseconds; -1: none.
+    private let interval: Int32
     /// An eventfd that becomes readable when the thread is to end.
-    private let ending: Int32
-    /// nil: not started, or ended.
+    private let ending = clinux_eventfd()
+    private let report: @Sendable (PressureSignal.Meaning) -> Void
+    /// `nil`: not started, or ended.
     private let thread = Locked<SystemThread?>(nil)
 
-    private init(_ watch: PressureWatch, ending: Int32, onEvent: @escaping @Sendable (PressureWatch.Event) -> Void) {
-        self.watch = watch
-        self.onEvent = onEvent
-        self.ending = ending
+    private init(_ sources: PressureSources, _ report: @escaping @Sendable (PressureSignal.Meaning) -> Void) {
+        (signals, descriptions) = PressureSignal.all(of: sources)
+        let interval = sources.configuration.checkInterval.whole(.milliseconds(1))
+        self.interval = sources.hasReadings ? Int32(min(max(interval, 1), 3_600_000)) : -1
+        self.report = report
     }
 
-    deinit { close(ending) }
+    deinit {
+        for descriptor in signals.map(\.descriptor) + [ending] where descriptor >= 0 { close(descriptor) }
+    }
 
-    /// Returns nil, with a log message, if no thread or descriptor is available.
+    /// Returns `nil`, with a log message, if no thread or descriptor is available.
     static func start(
-        _ watch: PressureWatch, logger: Logger, onEvent: @escaping @Sendable (PressureWatch.Event) -> Void
+        _ sources: PressureSources, _ report: @escaping @Sendable (PressureSignal.Meaning) -> Void
     ) -> PressureThread? {
-        let ending = clinux_eventfd()
-        guard ending >= 0 else {
-            logger.error("memory pressure: no descriptor to listen with, errno \(errno)")
+        let started = PressureThread(sources, report)
+        guard started.ending >= 0 else {
+            sources.configuration.logger.error("memory pressure: no descriptor to listen with, errno \(errno)")
             return nil
         }
-        let started = PressureThread(watch, ending: ending, onEvent: onEvent)
         do throws(SystemThread.Failure) {
             let thread = try SystemThread { started.run() }
             started.thread.withLock { $0 = thread }
         } catch {
-            logger.error("memory pressure: no thread to listen on, error \(error.code)")
+            sources.configuration.logger.error("memory pressure: no thread to listen on, error \(error.code)")
             return nil
         }
         return started
@@ -53,23 +59,21 @@ final class PressureThread: Sendable {
     }
 
     private func run() {
-        var waiting = watch.items
+        var waiting = signals
         while true {
-            var polled = waiting.map { pollfd(fd: $0.descriptor, events: $0.events, revents: 0) }
+            var polled = waiting.map { pollfd(fd: $0.descriptor, events: Int16($0.events), revents: 0) }
             polled.append(pollfd(fd: ending, events: Int16(POLLIN), revents: 0))
-            let count = poll(&polled, nfds_t(polled.count), watch.timeout)
-            if polled[waiting.count].revents != 0 { return }
-            if count < 0 && errno != EINTR { return }
-            if count == 0 { onEvent(.look) }
-            var gone: Set<Int32> = []
-            for (item, result) in zip(waiting, polled) where count > 0 && result.revents != 0 {
-                // The cgroup was removed, or the trigger was.
-                if Int32(result.revents) & (POLLERR | POLLNVAL | POLLHUP) != 0 { gone.insert(item.descriptor) }
-                if result.revents & item.events == 0 { continue }
-                // An eventfd's count, or an inotify's events; a trigger has nothing to read.
-                if item.events == Int16(POLLIN) { drain(item.descriptor) }
-                onEvent(item.event)
+            let count = poll(&polled, nfds_t(polled.count), interval)
+            if polled[waiting.count].revents != 0 || (count < 0 && errno != EINTR) { return }
+            if count == 0 { report(.check) }
+            guard count > 0 else { continue }
+            for (signal, result) in zip(waiting, polled) where Int32(result.revents) & signal.events != 0 {
+                // An eventfd's count, or an inotify's events; a stall trigger has nothing to read.
+                if signal.events == POLLIN { drain(signal.descriptor) }
+                report(signal.meaning)
             }
+            // A cgroup or a trigger that no longer exists.
+            let gone = Set(polled.filter { Int32($0.revents) & (POLLERR | POLLNVAL | POLLHUP) != 0 }.map(\.fd))
             waiting.removeAll { gone.contains($0.descriptor) }
         }
     }

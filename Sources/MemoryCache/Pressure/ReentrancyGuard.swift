@@ -1,18 +1,18 @@
 import Glibc
-import Synchronization
 
 /// A mutex that admits one thread, and refuses re-entrance by the same thread.
 ///
 /// `@unchecked Sendable`: the mutex is safe for concurrent use and has a stable address.
 final class ReentrancyGuard: @unchecked Sendable {
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    /// The thread inside; 0: none.
-    private let owner = Atomic<UInt>(0)
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
     init() {
-        mutex = .allocate(capacity: 1)
+        var attributes = pthread_mutexattr_t()
+        pthread_mutexattr_init(&attributes)
+        pthread_mutexattr_settype(&attributes, CInt(PTHREAD_MUTEX_ERRORCHECK))
         mutex.initialize(to: pthread_mutex_t())
-        pthread_mutex_init(mutex, nil)
+        pthread_mutex_init(mutex, &attributes)
+        pthread_mutexattr_destroy(&attributes)
     }
 
     deinit {
@@ -21,16 +21,7 @@ final class ReentrancyGuard: @unchecked Sendable {
     }
 
     /// Returns false if another thread is inside and this one does not wait, or if this one is inside already.
-    func enter(waiting: Bool) -> Bool {
-        let me = UInt(pthread_self())
-        if owner.load(ordering: .relaxed) == me { return false }
-        guard (waiting ? pthread_mutex_lock(mutex) : pthread_mutex_trylock(mutex)) == 0 else { return false }
-        owner.store(me, ordering: .relaxed)
-        return true
-    }
+    func enter(waiting: Bool) -> Bool { (waiting ? pthread_mutex_lock(mutex) : pthread_mutex_trylock(mutex)) == 0 }
 
-    func leave() {
-        owner.store(0, ordering: .relaxed)
-        pthread_mutex_unlock(mutex)
-    }
+    func leave() { pthread_mutex_unlock(mutex) }
 }
