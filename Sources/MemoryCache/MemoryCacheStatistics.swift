@@ -6,7 +6,7 @@ public struct MemoryCacheCounts: Sendable, Hashable {
     public var hits = 0
     /// The number of these whose value the cache had purged and found again at a caller.
     public var heldHits = 0
-    /// The number of look-ups that found nothing, or a value beyond its time limit.
+    /// The number of look-ups that found nothing.
     public var misses = 0
     /// The number of inserted values, including replacements.
     public var inserts = 0
@@ -18,12 +18,11 @@ public struct MemoryCacheCounts: Sendable, Hashable {
     public var purgedEntries = 0
     /// The bytes removed by purges, the sum of the entries' costs.
     public var purgedBytes = 0
-    /// The number of entries that a look-up found beyond their time limit.
-    public var expired = 0
     /// The number of entries removed by calls.
     public var removed = 0
 
-    public init() {}
+    @usableFromInline
+    init() {}
 }
 
 /// Statistics of a memory cache at one moment. Sizes are in bytes.
@@ -32,10 +31,6 @@ public struct MemoryCacheStatistics: Sendable, Hashable {
     /// The sum of all entries' costs.
     public var bytes = 0
     public var entries = 0
-    /// The part of `bytes` that is pinned.
-    public var pinnedBytes = 0
-    /// The part of `entries` that is pinned.
-    public var pinnedEntries = 0
     public var counts = MemoryCacheCounts()
 
     /// The statistics of a cache without entries.
@@ -49,16 +44,11 @@ public struct MemoryCacheSnapshot<Key: MemoryCacheKey>: Sendable {
         public let key: Key
         /// In bytes, as given at the insertion.
         public let cost: Int
-        /// The wall-clock time of its insertion or last hit. The order does not depend on it.
+        /// The time of its insertion or last hit.
         public let lastAccessDate: Date
-        /// The time until its time limit; zero if it is over; nil if there is none.
-        public let timeLeft: Duration?
-        public let isPinned: Bool
     }
 
-    /// Ordered by last access, the entry that a purge removes first at the beginning.
-    ///
-    /// Pinned entries are in the same order, although a purge removes them last.
+    /// Ordered by `lastAccessDate`: a purge removes the first entry first.
     public let entries: [Entry]
     public let statistics: MemoryCacheStatistics
 }

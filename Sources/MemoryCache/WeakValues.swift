@@ -25,14 +25,3 @@ extension WeakValues where Value: AnyObject {
     @inlinable
     public static var objects: WeakValues { WeakValues(object: { $0 }, value: { $0 as? Value }) }
 }
-
-/// A weak reference on the heap: inside an entry it would turn every move of the entry into a call of the runtime.
-@usableFromInline
-final class WeakReference: Sendable {
-    @usableFromInline weak let object: (any AnyObject & Sendable)?
-
-    @inlinable
-    init(_ object: any AnyObject & Sendable) {
-        self.object = object
-    }
-}

@@ -16,17 +16,12 @@ struct TestKey: MemoryCacheKey, CustomStringConvertible {
     var description: String { "\(original)/\(variant)" }
 }
 
-/// Both times, which go where the test puts them.
-final class TestTime: Sendable {
-    private let times = Locked((date: Date(timeIntervalSince1970: 1_700_000_000), elapsed: Duration.zero))
+/// A clock that shows what the test sets.
+final class TestClock: Sendable {
+    private let seconds = Locked(1_700_000_000.0)
 
-    var clock: MemoryCacheClock {
-        MemoryCacheClock(
-            date: { self.times.withLock { $0.date } }, elapsed: { self.times.withLock { $0.elapsed } })
-    }
-
-    func setDate(_ seconds: Double) { times.withLock { $0.date = Date(timeIntervalSince1970: seconds) } }
-    func advance(_ duration: Duration) { times.withLock { $0.elapsed += duration } }
+    func set(_ seconds: Double) { self.seconds.withLock { $0 = seconds } }
+    func date() -> Date { Date(timeIntervalSince1970: seconds.withLock { $0 }) }
 }
 
 final class Picture: Sendable {
@@ -37,6 +32,6 @@ final class Picture: Sendable {
 typealias TestCache<Value: Sendable> = MemoryCache<TestKey, Value>
 
 extension MemoryCache where Key == TestKey {
-    /// The entries, the next to be removed first.
+    /// The originals of the entries, the next to be removed first.
     var order: [String] { snapshot.entries.map(\.key.original) }
 }

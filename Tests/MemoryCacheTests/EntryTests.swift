@@ -3,10 +3,8 @@ import Testing
 @testable import MemoryCache
 
 @Suite struct EntryTests {
-    private let time = TestTime()
-
     @Test func `removal by original removes its variants and nothing else`() {
-        let cache = TestCache<String>(clock: time.clock)
+        let cache = TestCache<String>()
         let originals = ["http://h/1", "http://h/10", "http://h/1?x", "http://h/"]
         for original in originals {
             for variant in 0..<50 {
@@ -27,47 +25,12 @@ import Testing
 
     @Test func `whatever variant is removed first, the others are still found by their original`() {
         for first in 0..<40 {
-            let cache = TestCache<Int>(clock: time.clock)
+            let cache = TestCache<Int>()
             for variant in 0..<40 { cache.insert(variant, for: TestKey("o", variant), cost: 1) }
             #expect(cache.remove(TestKey("o", first)) == first)
             #expect(cache.removeVariants(of: "o") == 39)
             #expect(cache.statistics.entries == 0)
         }
-    }
-
-    @Test func `an entry is found until its time limit, not at it; what a clock of dates does is of no account`() {
-        let cache = TestCache<String>(clock: time.clock)
-        cache.insert("a", for: TestKey("a"), cost: 10, timeLimit: .seconds(10))
-        cache.insert("b", for: TestKey("b"), cost: 10)
-        time.setDate(9_000_000_000)
-        time.advance(.milliseconds(9_999))
-        #expect(cache.value(for: TestKey("a")) == "a")
-        #expect(cache.snapshot.entries.map(\.timeLeft) == [nil, .milliseconds(1)])
-        time.advance(.milliseconds(1))
-        #expect(cache.value(for: TestKey("a")) == nil)
-        #expect(cache.value(for: TestKey("b")) == "b")
-        #expect(cache.statistics.bytes == 10)
-        #expect(cache.statistics.counts.expired == 1)
-    }
-
-    @Test func `a time limit of zero is never found, one of centuries always`() {
-        let cache = TestCache<String>(clock: time.clock)
-        cache.insert("a", for: TestKey("a"), cost: 1, timeLimit: .zero)
-        cache.insert("b", for: TestKey("b"), cost: 1, timeLimit: .seconds(Int64.max / 2))
-        #expect(cache.value(for: TestKey("a")) == nil)
-        #expect(cache.value(for: TestKey("b")) == "b")
-    }
-
-    @Test func `a pin does not lengthen a time limit, and a pinned key can be removed`() {
-        let cache = TestCache<String>(clock: time.clock)
-        cache.insert("a", for: TestKey("a"), cost: 10, timeLimit: .seconds(1), pinned: true)
-        cache.insert("b", for: TestKey("b"), cost: 10, pinned: true)
-        time.advance(.seconds(1))
-        #expect(cache.value(for: TestKey("a")) == nil)
-        #expect(cache.remove(TestKey("b")) == "b")
-        #expect(cache.statistics.pinnedBytes == 0)
-        #expect(!cache.pin(TestKey("b")))
-        #expect(!cache.unpin(TestKey("b")))
     }
 
     @Test func `everything is counted`() throws {

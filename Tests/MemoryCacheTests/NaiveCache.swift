@@ -1,38 +1,32 @@
 @testable import MemoryCache
 
-/// The memory cache's rules written down as plainly as can be: a list in the order of use, searched from its beginning.
+/// The rules of the memory cache in the simplest form: an array in the order of access, searched from its beginning.
 struct NaiveCache {
-    struct Item: Equatable {
+    struct Item {
         var key: TestKey
         var value: Int
         var cost: Int
-        var expiry: Duration?
-        var isPinned: Bool
     }
 
-    /// The next to go first.
+    /// The next to be removed first.
     private(set) var items: [Item] = []
     var capacity: Int
     var preferredUsage: Int
-    var now = Duration.zero
 
     var bytes: Int { items.reduce(0) { $0 + $1.cost } }
 
     mutating func value(for key: TestKey) -> Int? {
         guard let item = take(key) else { return nil }
-        if let expiry = item.expiry, now >= expiry { return nil }
         items.append(item)
         return item.value
     }
 
-    mutating func insert(_ value: Int, _ key: TestKey, cost: Int, timeLimit: Duration?, pinned: Bool) {
-        let old = take(key)
-        if cost > capacity { return }
-        items.append(
-            Item(
-                key: key, value: value, cost: cost, expiry: timeLimit.map { now + $0 },
-                isPinned: pinned || old?.isPinned == true))
+    mutating func insert(_ value: Int, _ key: TestKey, cost: Int) -> Bool {
+        _ = take(key)
+        if cost > capacity { return false }
+        items.append(Item(key: key, value: value, cost: cost))
         purgeAboveCapacity()
+        return items.last?.key == key
     }
 
     mutating func remove(_ key: TestKey) -> Int? { take(key)?.value }
@@ -44,13 +38,6 @@ struct NaiveCache {
     }
 
     mutating func removeAll() { items = [] }
-
-    mutating func setPinned(_ isPinned: Bool, _ key: TestKey) -> Bool {
-        guard var item = take(key) else { return false }
-        item.isPinned = isPinned
-        items.append(item)
-        return true
-    }
 
     mutating func setLimits(capacity: Int, preferredUsage: Int) {
         (self.capacity, self.preferredUsage) = (capacity, preferredUsage)
@@ -66,10 +53,7 @@ struct NaiveCache {
     }
 
     private mutating func purge() {
-        while bytes > preferredUsage, let oldest = items.firstIndex(where: { !$0.isPinned }) {
-            items.remove(at: oldest)
-        }
-        while bytes > capacity { items.removeFirst() }
+        while bytes > preferredUsage { items.removeFirst() }
     }
 
     private mutating func take(_ key: TestKey) -> Item? {

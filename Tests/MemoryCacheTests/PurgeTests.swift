@@ -5,10 +5,10 @@ import Testing
 
 /// Capacity 100, preferred usage 60, unless a test sets others.
 @Suite struct PurgeTests {
-    private let time = TestTime()
+    private let clock = TestClock()
 
     private func cache(_ capacity: Int = 100, _ preferred: Int = 60) throws -> TestCache<String> {
-        TestCache(limits: try MemoryCacheLimits(capacity: capacity, preferredUsage: preferred), clock: time.clock)
+        TestCache(limits: try MemoryCacheLimits(capacity: capacity, preferredUsage: preferred), now: clock.date)
     }
 
     /// A sequence of events, and the resulting entries, the next to be removed first.
@@ -17,8 +17,6 @@ import Testing
             case insert(String, Int)
             case hit(String)
             case miss(String)
-            case pin(String)
-            case unpin(String)
             case remove(String)
         }
         let name: String
@@ -70,31 +68,16 @@ import Testing
         Case(
             name: "a removed entry gives its bytes back",
             steps: [.insert("a", 90), .remove("a"), .insert("b", 100)], left: ["b"]),
-        Case(
-            name: "a pinned entry is not purged",
-            steps: [.insert("a", 50), .pin("a"), .insert("b", 40), .insert("c", 20)], left: ["a"]),
-        Case(
-            name: "pinned entries above the preferred usage leave nothing else",
-            steps: [.insert("a", 70), .pin("a"), .insert("b", 31)], left: ["a"]),
-        Case(
-            name: "an unpinned entry goes again, as the most recently used one",
-            steps: [.insert("a", 50), .pin("a"), .insert("b", 40), .unpin("a"), .insert("c", 11)], left: ["c"]),
-        Case(
-            name: "a pinned key stays pinned under another value",
-            steps: [.insert("a", 50), .pin("a"), .insert("a", 40), .insert("b", 40), .insert("c", 21)],
-            left: ["a"]),
     ]
 
     @Test(arguments: cases)
-    func `the purge's rule`(_ example: Case) throws {
+    func `a purge removes the entries with the oldest access until the preferred usage`(_ example: Case) throws {
         let cache = try cache()
         for step in example.steps {
             switch step {
             case .insert(let key, let cost): cache.insert(key, for: TestKey(key), cost: cost)
             case .hit(let key): #expect(cache.value(for: TestKey(key)) == key)
             case .miss(let key): #expect(cache.value(for: TestKey(key)) == nil)
-            case .pin(let key): #expect(cache.pin(TestKey(key)))
-            case .unpin(let key): #expect(cache.unpin(TestKey(key)))
             case .remove(let key): #expect(cache.remove(TestKey(key)) == key)
             }
         }
@@ -102,12 +85,12 @@ import Testing
         #expect(cache.statistics.entries == example.left.count)
     }
 
-    @Test func `an insert says what became of the value`() throws {
+    @Test func `an insert returns true if the cache keeps the value`() throws {
         let cache = try cache()
-        #expect(cache.insert("a", for: TestKey("a"), cost: 100) == .kept)
-        #expect(cache.insert("b", for: TestKey("b"), cost: 101) == .tooLarge)
-        #expect(cache.insert("c", for: TestKey("c"), cost: 61) == .purged)
-        #expect(cache.insert("d", for: TestKey("d"), cost: -5) == .kept)
+        #expect(cache.insert("a", for: TestKey("a"), cost: 100))
+        #expect(!cache.insert("b", for: TestKey("b"), cost: 101))
+        #expect(!cache.insert("c", for: TestKey("c"), cost: 61))
+        #expect(cache.insert("d", for: TestKey("d"), cost: -5))
         #expect(cache.statistics.bytes == 0)
         #expect(cache.statistics.entries == 1)
     }
@@ -127,18 +110,21 @@ import Testing
         #expect(cache.order == ["a", "d"])
     }
 
-    @Test func `a clock that steps back changes the dates, not the order`() throws {
+    @Test func `a clock that steps back changes neither the order nor the dates of earlier accesses`() throws {
         let cache = try cache()
-        time.setDate(2000)
+        clock.set(1000)
         cache.insert("a", for: TestKey("a"), cost: 30)
-        time.setDate(1000)
+        clock.set(2000)
         cache.insert("b", for: TestKey("b"), cost: 30)
-        #expect(cache.snapshot.entries.map(\.lastAccessDate.timeIntervalSince1970) == [2000, 1000])
+        clock.set(1500)
+        _ = cache.value(for: TestKey("a"))
+        #expect(cache.order == ["b", "a"])
+        #expect(cache.snapshot.entries.map(\.lastAccessDate.timeIntervalSince1970) == [2000, 2000])
+        clock.set(3000)
+        _ = cache.value(for: TestKey("a"))
+        #expect(cache.snapshot.entries.map(\.lastAccessDate.timeIntervalSince1970) == [2000, 3000])
         cache.insert("c", for: TestKey("c"), cost: 41)
         #expect(cache.order == ["c"])
-        time.setDate(500)
-        _ = cache.value(for: TestKey("c"))
-        #expect(cache.snapshot.entries.map(\.lastAccessDate.timeIntervalSince1970) == [500])
     }
 
     @Test func `a capacity below the preferred usage is an error when it is set`() {
@@ -156,33 +142,27 @@ import Testing
     @Test func `a lower capacity purges at once; one that the usage equals does not`() throws {
         let cache = try cache()
         for key in ["a", "b", "c"] { cache.insert(key, for: TestKey(key), cost: 20) }
-        #expect(cache.setLimits(try MemoryCacheLimits(capacity: 60, preferredUsage: 10)).entries == 0)
-        let purge = cache.setLimits(try MemoryCacheLimits(capacity: 59, preferredUsage: 20))
-        #expect((purge.entries, purge.bytes) == (2, 40))
+        cache.setLimits(try MemoryCacheLimits(capacity: 60, preferredUsage: 10))
+        #expect(cache.order == ["a", "b", "c"])
+        cache.setLimits(try MemoryCacheLimits(capacity: 59, preferredUsage: 20))
         #expect(cache.order == ["c"])
     }
 
-    @Test func `no pin takes the usage above the capacity: then the oldest pinned entries go`() throws {
+    @Test func `a warning purges to the preferred usage, and critical pressure removes everything`() throws {
         let cache = try cache()
-        for key in ["a", "b"] { cache.insert(key, for: TestKey(key), cost: 40, pinned: true) }
-        #expect(cache.insert("c", for: TestKey("c"), cost: 30) == .purged)
-        #expect(cache.insert("d", for: TestKey("d"), cost: 30, pinned: true) == .kept)
-        #expect(cache.order == ["b", "d"])
-        #expect(cache.statistics.pinnedBytes == 70)
-        cache.setLimits(try MemoryCacheLimits(capacity: 30, preferredUsage: 0))
-        #expect(cache.order == ["d"])
-    }
-
-    @Test func `a warning purges to the preferred usage, critical pressure empties, pinned entries too`() throws {
-        let cache = try cache()
-        cache.insert("pinned", for: TestKey("pinned"), cost: 10, pinned: true)
+        cache.insert("free", for: TestKey("free"), cost: 0)
         for key in ["a", "b", "c"] { cache.insert(key, for: TestKey(key), cost: 25) }
-        #expect(cache.respond(to: .warning) == MemoryCachePurge(entries: 1, bytes: 25))
-        #expect(cache.order == ["pinned", "b", "c"])
-        #expect(cache.respond(to: .warning) == MemoryCachePurge())
-        #expect(cache.respond(to: .critical) == MemoryCachePurge(entries: 3, bytes: 60))
+        cache.respond(to: .warning)
+        #expect(cache.order == ["b", "c"])
+        #expect(cache.statistics.counts.purgedEntries == 2)
+        #expect(cache.statistics.counts.purgedBytes == 25)
+        cache.respond(to: .warning)
+        #expect(cache.statistics.counts.purges == 1)
+        cache.insert("free", for: TestKey("free"), cost: 0)
+        cache.respond(to: .critical)
         #expect(cache.order == [])
-        #expect(cache.statistics.pinnedEntries == 0)
+        #expect(cache.statistics.counts.purgedEntries == 5)
+        #expect(cache.statistics.counts.purgedBytes == 75)
         cache.insert("a", for: TestKey("a"), cost: 100)
         #expect(cache.order == ["a"])
     }

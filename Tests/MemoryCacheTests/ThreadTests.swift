@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 import TestSupport
 import Testing
 
@@ -21,31 +20,28 @@ import Testing
         let statistics = snapshot.statistics
         #expect(statistics.bytes == snapshot.entries.reduce(0) { $0 + $1.cost })
         #expect(statistics.entries == snapshot.entries.count)
-        #expect(statistics.bytes == cache.usage.load(ordering: .relaxed))
         #expect(statistics.bytes <= 4000)
         #expect(statistics.counts.hits + statistics.counts.misses == 8 * 5000)
-        cache.removeAll()
-        #expect(cache.usage.load(ordering: .relaxed) == 0)
+        let originals = Set(snapshot.entries.map(\.key.original))
+        #expect(originals.reduce(0) { $0 + cache.removeVariants(of: $1) } == statistics.entries)
+        #expect(cache.statistics.bytes == 0)
     }
 
     private static func work(_ cache: TestCache<Picture>, _ generator: SeededGenerator) {
         var random = generator
         var held: [Picture] = []
-        for step in 0..<5000 {
+        for _ in 0..<5000 {
             let key = TestKey("\(Int.random(in: 0..<40, using: &random))", Int.random(in: 0..<4, using: &random))
             if let picture = cache.value(for: key) {
                 #expect(picture.name == key.description)
                 held.append(picture)
                 if held.count > 8 { held.removeFirst() }
             } else {
-                cache.insert(
-                    Picture(key.description), for: key, cost: Int.random(in: 0...200, using: &random),
-                    timeLimit: step % 10 == 0 ? .milliseconds(1) : nil, pinned: step % 50 == 0)
+                cache.insert(Picture(key.description), for: key, cost: Int.random(in: 0...200, using: &random))
             }
             switch Int.random(in: 0..<200, using: &random) {
             case 0..<10: cache.remove(key)
             case 10..<15: cache.removeVariants(of: key.original)
-            case 15..<20: cache.unpin(key)
             case 20: cache.respond(to: .warning)
             case 21: cache.respond(to: .critical)
             case 22: cache.removeAll()

@@ -41,9 +41,7 @@ final class ImagePipeline: Sendable {
     init(fetcher: Fetcher, configuration: DownloadCache.Configuration, monitor: MemoryPressureMonitor?) {
         self.fetcher = fetcher
         decoders = configuration.decoders
-        memory = MemoryCache(
-            limits: configuration.memory, weakValues: .imagesAndRows, monitor: monitor,
-            clock: MemoryCacheClock(date: configuration.now, elapsed: MemoryCacheClock.system.elapsed))
+        memory = MemoryCache(limits: configuration.memory, weakValues: .imagesAndRows, monitor: monitor)
         renderer = ImageRenderer(
             configuration: configuration, rules: fetcher.rules, counts: counts, rowMemory: RowMemory(memory))
     }
