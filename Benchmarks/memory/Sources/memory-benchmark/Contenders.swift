@@ -89,11 +89,14 @@ final class Dictionaries: Contender {
 
     init(capacity: Int) { _ = keys.count }
 
-    func find(_ key: Int) -> Bool {
+    func find(_ key: Int) -> Bool { image(key) != nil }
+
+    /// Hands the image out of the lock, as a cache must.
+    private func image(_ key: Int) -> Image? {
         items.withLock { items in
-            guard let place = items.index(forKey: keys[key]) else { return false }
+            guard let place = items.index(forKey: keys[key]) else { return nil }
             items.values[place].date = .now
-            return true
+            return items.values[place].image
         }
     }
 
@@ -117,7 +120,7 @@ final class Bare: Contender {
 
     init(capacity: Int) { _ = keys.count }
 
-    func find(_ key: Int) -> Bool { items.withLock { $0[keys[key]] != nil } }
+    func find(_ key: Int) -> Bool { items.withLock { $0[keys[key]] } != nil }
     func insert(_ image: Image, _ key: Int) { items.withLock { $0[keys[key]] = image } }
     func remove(_ key: Int) { items.withLock { _ = $0.removeValue(forKey: keys[key]) } }
     func purge(leaving entries: Int) {
