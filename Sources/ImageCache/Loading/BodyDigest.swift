@@ -1,9 +1,9 @@
 import Digests
 import Glibc
 
-/// Digests of bodies, in the facade's errors.
+/// Digests of bodies, which fail with an `ImageCacheError`.
 enum BodyDigest {
-    /// Fails with `.digestUnavailable` when libcrypto cannot be opened.
+    /// Fails with `.digestUnavailable` if libcrypto cannot be opened.
     static func running(_ algorithm: DigestAlgorithm) throws(ImageCacheError) -> RunningDigest {
         do throws(DigestUnavailable) { return try RunningDigest(algorithm) } catch { throw ImageCacheError(error) }
     }

@@ -4,16 +4,16 @@ import Glibc
 
 /// The growth of a body, for readers that follow it while it arrives.
 ///
-/// Until somebody ``follow()``s, only what stands on disk is noted: whoever comes late begins with that at once.
+/// Without followers, only the bytes on disk are recorded. A new follower starts with those.
 final class BodyGrowth: Sendable {
     struct Snapshot: Sendable {
-        /// Open on the growing file, as long as the growth lives; -1 while nothing of the body stands on disk.
+        /// A descriptor of the growing file, open as long as the `BodyGrowth` exists; -1 while no byte is on disk.
         var descriptor: Int32
-        /// Bytes that stand there without a gap from the body's start.
+        /// The number of bytes on disk, without a gap, from the body's start.
         var available: Int64
-        /// The bytes after these, which are in memory still.
+        /// The bytes that follow, which are still in memory.
         var tail: [UInt8]
-        /// Goes up when the body starts over.
+        /// Increases when the body is restarted.
         var version: Int
     }
 
@@ -35,7 +35,7 @@ final class BodyGrowth: Sendable {
         }
     }
 
-    /// Where the body stands, and every step of its growth; a slow follower sees only the newest. Ends with the load.
+    /// The current state and each later one. A slow follower receives only the newest. The stream ends with the fetch.
     func follow() -> AsyncStream<Snapshot> {
         let (stream, continuation) = AsyncStream.makeStream(of: Snapshot.self, bufferingPolicy: .bufferingNewest(1))
         let id = state.withLock { state -> Int? in
@@ -57,10 +57,10 @@ final class BodyGrowth: Sendable {
 
     var isFollowed: Bool { state.withLock { !$0.followers.isEmpty } }
 
-    /// Counts how often the body has begun anew.
+    /// The number of times that the body was restarted.
     var version: Int { state.withLock { $0.version } }
 
-    /// A body begins at byte 0: what was there is of another version.
+    /// Starts a new body at byte 0. The earlier bytes belong to another version.
     func restart() {
         state.withLock { state in
             state.version += 1
@@ -71,10 +71,9 @@ final class BodyGrowth: Sendable {
         }
     }
 
-    /// More of the body may have been written.
+    /// Publishes the bytes that were written since the last call.
     ///
-    /// - Parameter isWhole: nothing more will come, and it does not get into the store: also who begins to follow later finds
-    ///   it here.
+    /// - Parameter isWhole: True if the body is complete and is not stored. Followers that begin later then also receive all of it.
     func advance(by writer: BodyWriter, isWhole: Bool = false) {
         let (snapshot, followers) = state.withLock { state -> (Snapshot?, [AsyncStream<Snapshot>.Continuation]) in
             let available = writer.availableEnd

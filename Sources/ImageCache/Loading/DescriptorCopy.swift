@@ -3,7 +3,7 @@ import DiskStore
 import Glibc
 
 extension BlockingExecutor {
-    /// Threads for copies to files and descriptors of callers. A descriptor may block for long: one thread for each, up to a limit.
+    /// Threads for copies to files and descriptors of callers. Each copy has its thread, up to the limit, because a descriptor may block for long.
     static let copies = BlockingExecutor(width: 64)
 }
 
@@ -57,7 +57,7 @@ private func copyBytes(_ bytes: UnsafeRawBufferPointer, to target: Int32) throws
     }
 }
 
-/// Must be made right after the call that failed.
+/// Reads `errno`: must be called directly after the system call that failed.
 private func copyFailure(_ result: Int) -> ImageCacheError {
     let number = errno
     guard result != 0 else {

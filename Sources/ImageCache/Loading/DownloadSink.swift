@@ -6,38 +6,37 @@ import HTTPCaching
 import HTTPTypes
 import Transfer
 
-/// Takes a transfer's body into the store: decides at each response head whether and how it is kept, and turns what an
-/// earlier run left behind into the plan for the next attempt.
+/// Writes the body of a transfer to the store. Decides at each response head whether the body may be kept, and resumes the partial that an earlier
+/// transfer left.
 ///
-/// `@unchecked Sendable`: the fetcher uses it before and after `HTTPTransport.run`, the transport during it; never
-/// two at a time, which `BodySink` guarantees.
+/// `@unchecked Sendable`: the fetcher uses it before and after `HTTPTransport.run`, the transport during it. `BodySink` guarantees that calls do
+/// not overlap.
 final class DownloadSink: BodySink, @unchecked Sendable {
-    /// The longest distance, in bytes, of what further connections bring from what readers can have.
+    /// The number of bytes by which additional connections may run ahead of the bytes that readers can receive.
     private static let readAhead: Int64 = 16 << 20
 
     private let resolved: ResolvedRequest
     private let rules: CacheRules
     private let writer: BodyWriter
     private let fetch: Fetch
-    /// Uploads the parts of a large body; nil: nothing is shared.
+    /// Uploads the parts of a large body; `nil` if they are not shared.
     private let sharing: PartSharing?
     private var growth: BodyGrowth { fetch.growth }
 
-    /// The response that the bytes in the writer belong to; nil if there are none, or none that can be continued.
+    /// The response that the writer's bytes belong to; `nil` if there are none, or if they cannot be resumed.
     private(set) var record: ResponseRecord?
     /// True if the response may be stored for other requests.
     private(set) var isStorable = true
-    /// True if the writer holds a part of another variant than the requested one: not to be continued, but not to be
-    /// dropped either until this one's body takes its place.
+    /// True if the writer holds a partial of another variant. It is not resumed, and is kept until the requested variant's body replaces it.
     private var holdsOther = false
-    /// The digest of the body's first `digested` bytes; `nil` when bytes went past it.
+    /// The digest of the body's first `digested` bytes; `nil` if no digest is expected, or if bytes are missing from it.
     private var digest: RunningDigest?
     private var digested: Int64 = 0
-    /// True if the whole body has the digest that it must have.
+    /// True if the whole body was found to have the expected digest.
     private var isVerified = false
-    /// The digest that the body must have: the request's, else its response's own (RFC 9530).
+    /// The expected digest of the body: the request's, otherwise the response's (RFC 9530).
     private var expected: Digest? { resolved.request.expectedDigest ?? announced }
-    /// The digest that the response gave with which the body began: what another mirror says later does not replace it.
+    /// The digest that the body's first response announced. A later response of another mirror does not replace it.
     private var announced: Digest?
 
     init(resolved: ResolvedRequest, rules: CacheRules, writer: BodyWriter, fetch: Fetch, sharing: PartSharing? = nil) {
@@ -97,7 +96,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         return writer.heldBytes(range)
     }
 
-    /// Lets those who wait for the same resource follow the body, if it is an answer to them too.
+    /// Lets other requests for the resource follow the body, if the response also answers them.
     private func tellFollowers(_ placement: BodyPlacement) {
         guard isStorable, resolved.request.expectedDigest == nil,
             let response = record?.response.withLength(of: placement),
@@ -129,7 +128,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         if case .doNotStore(let refusal) = storability { return refusal } else { return nil }
     }
 
-    /// True if the partial of a failed transfer can be continued later, and may be kept until then.
+    /// True if the partial of a failed transfer may be kept and resumed later.
     private var keepsPartial: Bool {
         resolved.isResumable && record?.validator != nil
             && (isStorable || resolved.request.noStoreBehavior == .deliverKeepingPartial)
@@ -152,7 +151,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
 
     let segmentUnit: Int64? = BodyWriter.unit
 
-    /// Followed bodies are fetched near what their readers can have, shared ones near what has been uploaded.
+    /// Limits how far segments run ahead of the readers of a followed body, and of the uploads of a shared one.
     var segmentLimit: Int64? {
         let shared = sharing?.segmentLimit(writer)
         guard growth.isFollowed else { return shared }
@@ -166,7 +165,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         case .complete: try writer.endRange(complete: true)
         case .cut: try writer.endRange(complete: false)
         case .discarded:
-            record = nil  // the next `begin` starts the writer anew
+            record = nil  // the next `begin` restarts the writer
             sharing?.end()
         }
     }
@@ -182,8 +181,8 @@ final class DownloadSink: BodySink, @unchecked Sendable {
             message: "there is no digest of it: neither was one given, nor has the response one (RFC 9530)")
     }
 
-    /// Fails with `.wrongBytes` when the body has another digest than it must have; when its file was changed since it was
-    /// received, with the store's error, which is no fault of the origin's and can be repaired.
+    /// Fails with `.wrongBytes` if the body does not have the expected digest. Fails with the store's error if the file was changed after its bytes
+    /// were received: those can be fetched again.
     func checkDigest() throws(ImageCacheError) {
         try checkHasDigest()
         guard case .digest(let actual, _)? = try digestDefect(), let expected else { return }
@@ -192,7 +191,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
 
     func verifyBody() throws { if let defect = try digestDefect() { throw defect } }
 
-    /// The defect of a whole body with another digest than it must have; `nil`: it has that one, or need have none.
+    /// The defect of a whole body without the expected digest; `nil` if it has that digest, or if none is expected.
     private func digestDefect() throws(ImageCacheError) -> BodyDefect? {
         guard let expected, !isVerified else { return nil }
         let actual: [UInt8]
@@ -216,12 +215,12 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         return .digest(actual.hexadecimal, expected: expected.hexadecimal)
     }
 
-    /// The body's SHA-256, after ``checkDigest()``; `nil` when nobody has given one.
+    /// The body's SHA-256, after ``checkDigest()``; `nil` if no SHA-256 was expected.
     var verifiedSHA256: [UInt8]? { expected.flatMap { $0.algorithm == .sha256 ? $0.bytes : nil } }
 
-    /// Leaves what is there for the next run, if it can be continued; drops it otherwise.
+    /// Keeps the partial for a later request if it can be resumed. Discards it otherwise.
     func leavePartial() {
-        // Failing here costs bytes fetched again, nothing else.
+        // The only effect of a failure is that bytes are fetched again.
         if keepsPartial || holdsOther { try? writer.keep() } else { try? writer.discard() }
     }
 }

@@ -4,38 +4,35 @@ import HTTPCaching
 import HTTPTypes
 import Transfer
 
-/// All fetches of a cache, by what they bring.
+/// All fetches of a cache, by key.
 typealias FetchPool = SharedTaskPool<FetchKey, Fetch, CachedFile>
 
-/// One fetch under way, as its subscribers see it: its response, the growing body, its progress and urgency.
+/// A fetch in progress as its subscribers see it: its response, the growing body, its progress and priority.
 ///
-/// A fetch is one answer to one resolved request, from the store or from the origin, for all who ask for the same thing meanwhile.
+/// A fetch answers one resolved request, from the store or from the origin, and all equal requests that arrive meanwhile.
 ///
-/// * **Consumers.** A file (``Download``), an original of an image, and a response that a proxy sends on are subscribers of the same
-///   pool (``FetchPool``). A file waits for the fetch's outcome. A response begins with ``start``, as soon as the head is known, and
-///   follows ``growth``.
-/// * **Joining.** A subscriber joins a fetch with an equal key (``FetchKey``): the same request, begun in the same epoch of
-///   its resource. A response also follows a fetch with another key, such as a thumbnail's original, when its head (``followable``)
-///   answers the request too and its terms allow it (``FetchTerms``). A fetch whose response must not be stored is withdrawn from the
-///   pool: it is its first subscriber's alone.
-/// * **Urgency.** The transfer is as urgent as the most urgent of those who wait for it, whatever they joined by
-///   (``raise(to:)``).
-/// * **Cancellation.** A subscriber's cancellation ends its own wait. The fetch is cancelled when the last subscription is released;
-///   what arrived is kept for the next one.
+/// * **Consumers.** A file (``Download``), an original of an image, and a response that a proxy forwards are subscribers of the same pool
+///   (``FetchPool``). A file waits for the fetch's outcome. A response begins with ``start``, as soon as the head is known, and follows ``growth``.
+/// * **Joining.** A subscriber joins a fetch with an equal key (``FetchKey``): the same request, begun in the same epoch of its resource. A
+///   response also follows a fetch with another key, such as a thumbnail's original, if the head (``followable``) answers the request too and the
+///   terms allow it (``FetchTerms``). A fetch whose response must not be stored is withdrawn from the pool, and serves its first subscriber alone.
+/// * **Priority.** The transfer has the highest priority of the requests that wait for it, however they joined (``raise(to:)``).
+/// * **Cancellation.** A subscriber's cancellation ends its own wait. The fetch is cancelled when the last subscription is released. The received
+///   bytes are kept for the next fetch.
 final class Fetch: Sendable {
     private struct Urgency {
-        /// The highest that anybody wants.
+        /// The highest priority of the waiting requests.
         var priority = TransferPriority.background
         var transfer: (any TransferControl)?
     }
 
-    /// The URL, as it is shown.
+    /// The URL that is shown to users.
     let url: String
-    /// The key that it was started under; nil if no request may join it from the start.
+    /// The key that the fetch was started under; `nil` if requests cannot join it from the start.
     let key: FetchKey?
-    /// The response, as soon as there is something to respond with. Given by fetches that are begun for a response.
+    /// The start of the response. Fulfilled only by fetches that were begun for a response.
     let start = Promise<ResponseStart>()
-    /// A representation that requests of other kinds may follow while it arrives; `nil`: there is none.
+    /// A representation that requests of other kinds may follow while it arrives; `nil` if there is none.
     let followable = Promise<FollowableResponse?>()
     /// For readers that follow the body while it arrives.
     let growth = BodyGrowth()
@@ -44,21 +41,21 @@ final class Fetch: Sendable {
     private let invalidates = Locked(false)
     /// The parts of a large body that other machines share.
     let shared = Locked(SharedParts())
-    /// Receives the heads, for all who ask for the same.
+    /// The listeners of all waiting requests to request and response heads.
     let trace = Listeners<String>()
-    /// Receives the events among the mirrors.
+    /// The listeners of all waiting requests to mirror events.
     let mirrorEvents = Listeners<MirrorEvent>()
     private let progress = LatestValue(DownloadProgress())
     private let urgency = Locked(Urgency())
 
-    /// - Parameter request: The one that it is started for.
+    /// - Parameter request: The request that starts the fetch.
     init(_ url: String, _ key: FetchKey? = nil, for request: FileRequest) {
         self.url = url
         self.key = key
         join(request)
     }
 
-    /// Notes the urgency and the listeners of a request that waits for it.
+    /// Adds the priority and the listeners of a request that waits for the fetch.
     func join(_ request: FileRequest) {
         raise(to: request.priority)
         trace.add(request.trace)
@@ -67,7 +64,7 @@ final class Fetch: Sendable {
 
     // MARK: Priority
 
-    /// The transfer that runs for it now, which was begun with that priority.
+    /// Sets the fetch's current transfer, which was started with this priority.
     func attach(_ transfer: any TransferControl, priority: TransferPriority) {
         let wanted = urgency.withLock { urgency in
             urgency.transfer = transfer
@@ -77,7 +74,7 @@ final class Fetch: Sendable {
         if wanted > priority { transfer.prioritize(wanted) }
     }
 
-    /// Sees to it that the transfer is at least so urgent: somebody has joined.
+    /// Raises the priority of the transfer to at least this one.
     func raise(to priority: TransferPriority) {
         let transfer = urgency.withLock { urgency -> (any TransferControl)? in
             guard priority > urgency.priority else { return nil }
@@ -89,8 +86,8 @@ final class Fetch: Sendable {
 
     // MARK: Invalidation
 
-    /// The response to an unsafe request invalidates once, by whoever is first to act on it: the one who gives its head to a
-    /// client, or the one who stores it at its end. A second invalidation would undo what was stored in between.
+    /// Runs the invalidation by the response to an unsafe request once: when its head is forwarded to a client or when it is stored, whichever is
+    /// first. A second invalidation would remove responses that were stored in between.
     ///
     /// - Returns: The generation that the response itself belongs to.
     func invalidateOnce(_ invalidate: () -> Generation) async -> Generation {
@@ -106,10 +103,10 @@ final class Fetch: Sendable {
 
     var latest: DownloadProgress { progress.value }
 
-    /// Records progress and tells the watchers; a watcher that is busy sees only the newest value.
+    /// Updates the progress and notifies the watchers. A slow watcher receives only the newest value.
     func report(_ change: (inout DownloadProgress) -> Void) { progress.update(change) }
 
-    /// Nothing more comes: called once, before the fetch's outcome is known.
+    /// Ends the progress and the growing body. Called once, before the fetch's outcome is published.
     ///
     /// - Parameter file: The outcome; `nil` for an error.
     func end(with file: CachedFile? = nil) {

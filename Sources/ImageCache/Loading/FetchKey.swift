@@ -4,16 +4,16 @@ import HTTPTypes
 import TextIdentity
 import Transfer
 
-/// The identity of a fetch: requests with an equal key share one. A fetch that began before an invalidation serves only requests from before it.
+/// The identity of a fetch: requests with equal keys share one. A fetch that began before an invalidation serves only requests from before it.
 enum FetchKey: Hashable, Sendable {
     /// The file for a request.
     case file(FileKey)
-    /// A response that a proxy sends on.
+    /// A response that a proxy forwards.
     case response(ResponseKey)
 }
 
-/// The properties in which the requests for responses are equal that share one fetch: a key, and of a response that varies one variant,
-/// once that is known.
+/// The properties that requests for responses must have in common to share a fetch: the key and, once it is known, the variant of a response that
+/// varies.
 struct ResponseKey: Hashable, Sendable {
     var key: EntryKey
     var epoch: Generation.Epoch
@@ -21,12 +21,12 @@ struct ResponseKey: Hashable, Sendable {
     var variant: String?
 }
 
-/// The properties in which the requests for files are equal that share one fetch.
+/// The properties that requests for files must have in common to share a fetch.
 struct FileKey: Hashable, Sendable {
     @ByteText var url: String
     private var key: ByteText?
     private var owner: ByteText?
-    /// One by one: equality of `HTTPFields` takes different bytes that are no text for the same.
+    /// As an array: `HTTPFields` compares different bytes that are not text as equal.
     private var fields: [HTTPField]
     private var policy: CachePolicy
     private var method: HTTPRequest.Method
@@ -43,10 +43,10 @@ struct FileKey: Hashable, Sendable {
     private var version: ByteText?
     private var goneOriginal: Int64?
     private var awaitsRevalidation: Bool
-    /// The resource's when it was asked for: who asks after an invalidation does not join what began before it.
+    /// The epoch of the resource at the time of the request. A request after an invalidation does not join an earlier fetch.
     private var epoch: Generation.Epoch?
 
-    /// Equal in all but the time at which they were asked.
+    /// Returns true if the keys differ at most in their epochs.
     func isEqual(to other: FileKey) -> Bool {
         var other = other
         other.epoch = epoch

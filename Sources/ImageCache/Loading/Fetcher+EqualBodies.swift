@@ -3,9 +3,9 @@ import DiskStore
 import HTTPCaching
 import Transfer
 
-/// Stored bodies that are the requested one by their digest, whatever URL they came from.
+/// Stored bodies with the digest of the requested one, from any URL.
 extension Fetcher {
-    /// The stored file with the SHA-256 that the request expects; `nil` when there is none, or the request does not want it.
+    /// The stored file with the SHA-256 that the request expects; `nil` if there is none, or if the request does not allow it.
     func equalBody(_ resolved: ResolvedRequest) throws(ImageCacheError) -> CachedFile? {
         guard let digest = resolved.request.expectedDigest else { return nil }
         return try equalBody(digest, resolved)
@@ -19,9 +19,9 @@ extension Fetcher {
         return try equalEntries(digest, resolved).isEmpty ? nil : digest
     }
 
-    /// The stored file with a SHA-256: its body is read, and compared with it.
+    /// The stored file with a SHA-256, which is verified by reading the body.
     func equalBody(_ digest: Digest, _ resolved: ResolvedRequest) throws(ImageCacheError) -> CachedFile? {
-        // The one that the request expects is verified when a body is opened.
+        // `open` verifies the digest that the request expects.
         let isVerified = resolved.request.expectedDigest == digest
         for entry in try equalEntries(digest, resolved) {
             guard let candidate = StoredCandidate(entry, store.generation(of: entry.url)),
@@ -45,7 +45,7 @@ extension Fetcher {
             digest.algorithm == .sha256
         else { return [] }
         do throws(StoreError) {
-            // Never another user's, who may not even know that it is here; the caching rules decide about the request's own.
+            // Bodies of other users are not used. The caching rules alone decide about the entries of the request's own key.
             return try store.entries(sha256: digest.bytes).filter {
                 $0.key.request?.isEqualExceptForURL(to: resolved.requestKey) == true && $0.key != resolved.key
             }

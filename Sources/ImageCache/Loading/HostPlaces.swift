@@ -1,9 +1,9 @@
 import DiskStore
 import Transfer
 
-/// The limit of the transfers with one host that all processes on a directory share.
+/// The limit of concurrent transfers with one host, which all processes that use a cache directory share.
 struct HostPlaces: SharedHostLimit {
-    /// A place where the lock file cannot be used: nobody is held up.
+    /// The place that is returned if the lock file cannot be used: the transfer starts without a limit.
     private final class Unlimited: Sendable {}
 
     let store: DiskStore

@@ -15,37 +15,36 @@ public struct HotResponse: Sendable {
     /// The terms on which equal requests get the same response.
     package let reuse: Reuse
 
-    /// The terms on which a response may be given again without another look-up, to requests with the same method, URL,
-    /// conditions and range.
+    /// The terms on which a response may be sent again without another look-up, to requests with the same method, URL, conditions and range.
     package struct Reuse: Sendable {
-        /// Names of request fields, in lower case, whose values must be the same, too.
+        /// The lowercase names of request fields whose values must also be equal.
         package let selectingNames: Set<String>
-        /// The time until the head changes, or the store must be looked at.
+        /// The time until the head changes or the store must be read again.
         package let lifetime: Duration
-        /// Counts another use. False if the resource has changed since.
+        /// Counts a use. Returns false if the resource has changed since.
         package let permits: @Sendable () -> Bool
     }
 }
 
-/// Small responses in memory that are sent without a look at the disk.
+/// Small responses in memory, which are sent without reading the disk.
 ///
-/// One variant of a URL at a time. An entry is used only while its resource's generation lasts: a store, confirmation or removal by any
-/// process on the directory ends it at once.
+/// Keeps one variant of each URL. An entry is valid only in its resource's generation, which ends when any process stores, confirms or removes a
+/// response of the resource.
 final class HotResponses: Sendable {
     /// Larger files are sent from the kernel's page cache.
     private static let sizeLimit: Int64 = 256 << 10
-    /// The time for which a response is used without another look at the store, which counts as a use there.
+    /// The time for which a response is used without another look-up. A look-up counts as a use in the store.
     private static let lookInterval = Duration.seconds(1)
 
     private final class Entry: Sendable {
         let generation: Generation
         let response: StoredResponse
-        /// The store's number of the body: another one has another number.
+        /// The number of the entry in the store. Another body has another number.
         let id: Int64
         /// The head of a hit without `Age` and `Cache-Status`.
         let head: HTTPResponse
         let body: [UInt8]
-        /// Equal for requests that `Vary` does not tell apart; `nil` when there is none.
+        /// Equal for requests whose fields that `Vary` names are equal; `nil` if the response does not vary.
         let variant: String?
         /// The names of the fields that ``variant`` is made of.
         let selectingNames: Set<String>
@@ -78,7 +77,7 @@ final class HotResponses: Sendable {
         var owner: ByteText?
     }
 
-    /// `nil`: nothing is kept, and a process that ends after one request does not set up a memory cache.
+    /// `nil` if nothing is kept, so that a process that ends after one request sets up no memory cache.
     private let memory: MemoryCache<Key, Entry>?
     private let limits: MemoryCacheLimits
     private let rules: CacheRules
@@ -112,7 +111,7 @@ final class HotResponses: Sendable {
 
     private func plain(_ entry: Entry, _ request: FileRequest) -> HotResponse? {
         let now = now().timeIntervalSince1970
-        // After a step of the clock backwards nobody knows how old it is.
+        // After the clock was set back, the age is unknown.
         guard now < entry.freshUntil, now >= entry.response.responseTime.timeIntervalSince1970 - 1,
             matches(entry, request)
         else { return nil }
@@ -148,7 +147,7 @@ final class HotResponses: Sendable {
         let decision = StoredDecision(asked, stored: [entry.response], allowing: .fresh, by: rules, at: now)
         guard let served = decision.served else { return nil }
         let head = rules.head(of: served, from: entry.response).with(decision.status)
-        // Its times are whole seconds; a tenth of one later they are still right.
+        // The head's times are whole seconds. It may be used a tenth of a second longer.
         let reuse = reuse(of: entry, within: min(0.1, entry.freshUntil - now.timeIntervalSince1970))
         switch served.body {
         case .none: return HotResponse(head: head, body: [], reuse: reuse)
@@ -166,11 +165,11 @@ final class HotResponses: Sendable {
     }
 
     private enum Kind {
-        /// Nothing in it prevents the use of a fresh response.
+        /// A GET or HEAD that a fresh response answers as it is.
         case plain
         /// It has conditions or a range.
         case conditional
-        /// Credentials, or another policy than the default.
+        /// Any other request, such as one with credentials or another policy than the default.
         case other
 
         init(_ request: FileRequest) {
@@ -192,8 +191,8 @@ final class HotResponses: Sendable {
 
     // MARK: Keeping
 
-    /// Keeps what a response that was just served from disk was made from, if it may be served to others in the same way: all of
-    /// it, also after a request for a part, the head, or a confirmation.
+    /// Keeps the stored response that was just served from disk, if other requests may be served with it in the same way. Keeps all of its body,
+    /// also after a request for a range, for the head, or with conditions.
     func keep(_ stored: CachedResponse, to resolved: ResolvedRequest) {
         let request = resolved.request
         guard let memory, let file = stored.file, file.source == .disk, file.size <= Self.sizeLimit,

@@ -2,16 +2,16 @@ import Transfer
 
 /// The time to wait for another request that holds the key, in this process or another.
 enum KeyWaiting: Sendable, Equatable {
-    /// Not at all.
+    /// Does not wait.
     case none
-    /// As long as the other makes progress, within the request's own time-outs.
+    /// Waits while the other request makes progress, within the request's own time-outs.
     case untilStalled
-    /// At most so long, whatever the other does.
+    /// Waits at most this long.
     case atMost(Duration)
 }
 
-/// Ends the wait for a key: its holder may be stopped, hang on a pipe, or be slower than the waiter's own time-outs allow.
-/// Whoever stops waiting goes on without the lock, which saves work and guards nothing.
+/// Limits the wait for a key's lock. The lock's holder may be stopped, block on a pipe, or be slower than the waiter's own time-outs allow. After
+/// the wait, the request continues without the lock, which prevents duplicate work and protects no data.
 struct KeyPatience: Sendable {
     private let stall: Duration
     private let total: Duration?
@@ -19,7 +19,8 @@ struct KeyPatience: Sendable {
     private var progressed: ContinuousClock.Instant
     private var progress: Int64?
 
-    /// - Parameter options: the waiter's: an attempt of its own would have the longer of its time-outs for a first byte.
+    /// - Parameter options: The waiter's options. Its own transfer would wait for the first byte as long as the longer of its connect and stall
+    ///   time-outs.
     init(_ waiting: KeyWaiting, _ options: TransferOptions, now: ContinuousClock.Instant) {
         switch waiting {
         case .none: (stall, total) = (.zero, .zero)
@@ -32,7 +33,7 @@ struct KeyPatience: Sendable {
 
     /// Returns true to continue waiting.
     ///
-    /// - Parameter progress: grows with what the holder has on disk.
+    /// - Parameter progress: A number that grows with the bytes that the holder has on disk.
     mutating func lasts(at now: ContinuousClock.Instant, progress: Int64) -> Bool {
         if let known = self.progress, progress != known { progressed = now }
         self.progress = progress

@@ -15,7 +15,7 @@ final class LatestValue<Value: Sendable>: Sendable {
 
     var value: Value { state.withLock { $0.value } }
 
-    /// Changes the value and gives it to the watchers; a slow watcher sees only the newest.
+    /// Changes the value and sends it to the watchers. A slow watcher receives only the newest value.
     func update(_ change: (inout Value) -> Void) {
         let (value, watchers) = state.withLock { state in
             change(&state.value)
@@ -24,7 +24,7 @@ final class LatestValue<Value: Sendable>: Sendable {
         for watcher in watchers { watcher.yield(value) }
     }
 
-    /// Ends all streams, and those that begin later after the present value.
+    /// Ends all streams. A stream that begins later yields the current value and ends.
     func end() {
         let watchers = state.withLock { state in
             state.hasEnded = true
@@ -34,7 +34,7 @@ final class LatestValue<Value: Sendable>: Sendable {
         for watcher in watchers { watcher.finish() }
     }
 
-    /// The present value, and each that follows until the end.
+    /// A stream of the current value and each later one.
     func watch() -> AsyncStream<Value> {
         let (stream, continuation) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingNewest(1))
         let (value, id) = state.withLock { state -> (Value, Int?) in

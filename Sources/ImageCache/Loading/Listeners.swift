@@ -1,6 +1,6 @@
 import ConcurrencyPrimitives
 
-/// The listeners of the requests that share a fetch. One that is added later receives what happened before, too.
+/// The listeners of the requests that share a fetch. A listener that is added later also receives the earlier events.
 final class Listeners<Event: Sendable>: Sendable {
     typealias Listener = @Sendable (Event) -> Void
 
@@ -9,13 +9,13 @@ final class Listeners<Event: Sendable>: Sendable {
         var past: [Event] = []
     }
 
-    /// The events that are kept for later listeners, the first ones.
+    /// The number of first events that are kept for later listeners.
     private static var mostKept: Int { 256 }
     private let state = Locked(State())
 
     var isEmpty: Bool { state.withLock { $0.listeners.isEmpty } }
 
-    /// Adds a listener, if there is one, and gives it the past events.
+    /// Adds a listener, if there is one, and sends it the past events.
     func add(_ listener: Listener?) {
         guard let listener else { return }
         let past = state.withLock { state in

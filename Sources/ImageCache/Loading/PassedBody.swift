@@ -1,9 +1,9 @@
 import ConcurrencyPrimitives
 import Transfer
 
-/// A body on its way from the origin to one reader, who sets the pace: nothing of it is kept.
+/// A body that is forwarded from the origin to one reader and is not stored. The reader sets the pace.
 final class PassedBody: Sendable {
-    /// Bytes that may wait for the reader; then the origin has to.
+    /// The number of unread bytes at which the transfer is paused.
     private static let limit = 512 << 10
 
     private struct State {
@@ -83,11 +83,11 @@ final class PassedBody: Sendable {
         }
     }
 
-    /// The one who reads. The transfer is cancelled when it goes away before the end.
+    /// The reader of the body. Releasing it before the end cancels the transfer.
     final class Reader: Sendable {
         private let body: PassedBody
         private let url: String
-        /// Keeps the fetch that brings the body.
+        /// Keeps the fetch of the body alive.
         private let subscription: FetchPool.Subscription?
 
         init(_ body: PassedBody, of url: String, keeping subscription: FetchPool.Subscription? = nil) {

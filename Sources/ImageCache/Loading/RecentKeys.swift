@@ -1,7 +1,7 @@
 import DiskStore
 
-/// Keys whose answers were not storable lately: those who ask for one of them do not wait for each other, each asks the origin.
-/// An answer that is storable all the same (not everybody sends a cookie) is stored, and ends that.
+/// Keys whose responses could not be stored or shared lately. Requests for such a key do not wait for each other: each asks the origin. A later
+/// response that is storable, such as one to a request without a cookie, is stored and removes the key.
 struct RecentKeys {
     private static let life = Duration.seconds(120)
     private static let limit = 4096

@@ -1,14 +1,14 @@
 import DiskStore
 import HTTPCaching
 
-/// Rewrites what earlier versions stored of requests and responses.
+/// Migrates the records of requests and responses that earlier versions stored.
 struct RecordMigrator: EntryMigrating {
-    /// Version 1 held the request fields that `Vary` names as they were sent: they become digests. What was stored for an
-    /// `Authorization` goes, because its namespace was no cryptographic digest of it and cannot be made into one.
+    /// Version 1 stored the request fields that `Vary` names as they were sent. They are replaced by their digests. Entries for an `Authorization`
+    /// field are removed: their namespace is not a cryptographic digest and cannot be converted to one.
     func migrated(_ entry: NewEntry, from version: Int64) -> NewEntry? {
         guard version == 1 else { return entry }
         if isOfFingerprint(entry.key) { return nil }
-        // Without a variant nothing of the request's fields was kept.
+        // An entry without a variant contains no request fields.
         if entry.variant.isEmpty { return entry }
         var entry = entry
         if entry.key.isOfDerivedImages {
@@ -22,7 +22,7 @@ struct RecordMigrator: EntryMigrating {
         return entry
     }
 
-    /// A record cannot be rewritten in its place: one that holds any value of the request's fields goes.
+    /// The record of a partial cannot be rewritten in place. A partial whose record contains values of request fields is removed.
     func keepsPartial(of key: EntryKey, header: [UInt8], from version: Int64) -> Bool {
         guard version == 1 else { return true }
         guard !isOfFingerprint(key), let record = ResponseRecord(decoding: header) else { return false }

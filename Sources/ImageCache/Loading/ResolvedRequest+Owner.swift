@@ -2,16 +2,16 @@ import Digests
 import HTTPTypes
 import TextIdentity
 
-/// Whose a request is.
+/// The owner of a request.
 extension ResolvedRequest {
-    /// Those to whom a response may be given by its key alone, on whatever machine they ask.
+    /// The requests that a response may answer by its key alone, on any machine.
     enum Audience: Sendable, Hashable {
-        /// Everybody: the request has neither credentials nor an owner, and its key is its URL.
+        /// All requests: this one has neither credentials nor an owner, and its key is its URL.
         case everybody
-        /// The owner: the key has the name that the caller gives, or a fingerprint of all the credentials.
+        /// Requests of the owner: the key contains the name that the caller gives, or a fingerprint of all the credentials.
         case owner
-        /// Nobody else can be told by the key: cookies, what `.netrc` says, and passwords are in none. Two users may have the same
-        /// name, and two machines files of the same name.
+        /// Only this request: no key contains cookies, the contents of `.netrc` or passwords. Two users may have the same name, and two machines
+        /// may have different files with the same name.
         case unknown
     }
 
@@ -19,7 +19,7 @@ extension ResolvedRequest {
         if request.owner != nil { return .owner }
         if request.fields.contains(.cookie) || request.transfer.netrc != .off { return .unknown }
         if namespace == .shared { return isKeyOfOwn ? .everybody : .unknown }
-        // Of several credentials the key has one.
+        // The key contains only one of several credentials.
         let count = [
             request.transfer.credentials != nil, hasUserinfo, request.fields.contains(.authorization),
         ].count { $0 }
@@ -27,8 +27,8 @@ extension ResolvedRequest {
         return .unknown
     }
 
-    /// Whose namespace the entry belongs to: what the caller says, else whoever the credentials name. An answer to one
-    /// user's credentials is never another's, and no password is written to disk.
+    /// The namespace of the entry: the caller's owner, otherwise the user of the credentials. A response to one user's credentials never answers
+    /// another user, and no password is written to disk.
     static func namespace(of request: FileRequest, userinfo: Substring?) -> Namespace {
         if let owner = request.owner { return .owner(owner.asBytes) }
         if let credentials = request.transfer.credentials {
@@ -41,7 +41,7 @@ extension ResolvedRequest {
         if request.fields.contains(.authorization) {
             return .credentials(digest: fingerprint(request.fields[fields: .authorization]))
         }
-        // Only libcurl knows what the file says of the host, and whether it says anything.
+        // Only libcurl knows whether the file has an entry for the host.
         switch request.transfer.netrc {
         case .off: return .shared
         case .default: return .netrc(path: nil)
@@ -49,13 +49,13 @@ extension ResolvedRequest {
         }
     }
 
-    /// A user without a password is a token, as likely as not.
+    /// A user without a password may be a token, so only its fingerprint is used.
     private static func namespace(ofUser user: String, hasPassword: Bool) -> Namespace {
         hasPassword
             ? .user(user.asBytes) : .credentials(digest: fingerprint([HTTPField(name: .authorization, value: user)]))
     }
 
-    /// SHA-256: tells tokens apart, and does not tell them. By their bytes, which need not be text.
+    /// The SHA-256 of the fields' bytes, which need not be text. It distinguishes tokens without revealing them.
     private static func fingerprint(_ fields: some Sequence<HTTPField>) -> ByteText {
         var bytes: [UInt8] = []
         for field in fields {

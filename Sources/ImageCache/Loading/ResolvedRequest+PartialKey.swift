@@ -3,10 +3,10 @@ import DiskStore
 import HTTPTypes
 
 extension ResolvedRequest {
-    /// The key of what has arrived of the body: only a GET continues what a GET has received.
+    /// The key of the partial body. Only a GET resumes the partial of a GET.
     ///
-    /// Bytes of several origins may stand in it where a digest proves the whole. So it is found by that digest alone: a request without
-    /// it would continue it by the validator of one of them.
+    /// A partial may contain bytes of several origins if a digest proves the whole body. Then only requests with that digest find it: a request
+    /// without the digest would resume it by the validator of one origin.
     var partialKey: EntryKey {
         guard isResumable else { return EntryKey(.unresumable(request.method, requestKey)) }
         guard !request.mirrors.isEmpty, request.isIdentifiedByDigest, let digest = request.expectedDigest else {

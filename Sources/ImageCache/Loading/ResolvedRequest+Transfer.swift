@@ -3,12 +3,12 @@ import HTTPSemantics
 import HTTPTypes
 import Transfer
 
-/// A request on the network.
+/// The request for the transport, and the transport's events.
 extension ResolvedRequest {
     /// The request for the transport.
     ///
     /// - Parameters:
-    ///   - conditional: Its conditions, and what caches on the way are to see.
+    ///   - conditional: The conditions, and the fields that are meant for caches on the way.
     ///   - fetch: The fetch that it is sent for.
     func transferRequest(_ conditional: ConditionalRequest? = nil, for fetch: Fetch) -> TransferRequest {
         var request = TransferRequest(

@@ -4,42 +4,41 @@ import HTTPCaching
 import HTTPSemantics
 import HTTPTypes
 
-/// A request with everything that follows from it alone: resolved once, and the same on the whole way of a fetch.
+/// A request with all values that are derived from it. It is resolved once, and does not change during a fetch.
 ///
-/// A class, because it is handed on at each step: a copy of the value would retain all of its fields.
+/// A class, because it is passed on at each step: a copy of a value would retain each of its fields.
 final class ResolvedRequest: Sendable {
-    /// The request for the whole representation: of one for a part of it, for its head, or for whether it changed, the GET that
-    /// answers it.
+    /// The request for the whole representation. For a range, a HEAD or a conditional request, this is the GET that can answer it.
     let request: FileRequest
-    /// The URL that the response is stored under, and shown with: normalised, without fragment, userinfo and what the key rules ignore.
+    /// The URL that the response is stored under and shown with: normalised, without fragment, userinfo and the parts that the key rules ignore.
     let url: String
-    /// True if ``url`` is the one that the origin is asked for. Otherwise requests for other URLs have the same key.
+    /// True if ``url`` is the URL that is requested from the origin. Otherwise requests for other URLs have the same key.
     let isKeyOfOwn: Bool
     /// The parts of the request that its keys are made of.
     let requestKey: RequestKey
     /// The key of its response.
     let key: EntryKey
-    /// The request in the shared namespace, where a response to these credentials is stored if it says that all may use it; `nil`
-    /// without credentials, and for an owner that the caller names.
+    /// The request in the shared namespace, where a response to these credentials is stored if all requests may use it; `nil` without credentials,
+    /// and for an owner that the caller names.
     let sharedRequestKey: RequestKey?
-    /// True if the URL brings credentials along.
+    /// True if the URL contains credentials.
     let hasUserinfo: Bool
     private let rules: CacheRules
     /// The request for the whole representation, as the caching rules see it.
     let cacheRequest: CacheRequest
-    /// The request as it was asked, as the caching rules see it.
+    /// The client's request, as the caching rules see it.
     let asked: CacheRequest
 
-    /// True if the body of its response can be continued by a later request. Otherwise nothing of it is kept for one.
+    /// True if a later request can resume the body of the response. Otherwise no partial is kept.
     var isResumable: Bool { request.method == .get && request.body == nil }
 
-    /// The fields that make a response something else than the whole representation.
+    /// The request fields that may lead to another response than the whole representation.
     private static let narrowing: [HTTPField.Name] = [.range, .ifRange, .ifNoneMatch, .ifModifiedSince]
 
     /// True if less than the whole representation is requested.
     var isNarrow: Bool { Self.narrowing.contains { asked.fields.contains($0) } }
 
-    /// For a request whose answer is the whole file.
+    /// Resolves a request for a whole file.
     convenience init(_ request: FileRequest, by rules: CacheRules) throws(ImageCacheError) {
         try Self.checkFields(of: request)
         if let sha256 = request.sha256, Digest(.sha256, hexadecimal: sha256) == nil {
@@ -51,7 +50,7 @@ final class ResolvedRequest: Sendable {
         try self.init(passing: request, by: rules)
     }
 
-    /// For a GET or HEAD that may be about a part of a file, its head, or whether it changed.
+    /// Resolves a GET or HEAD that may ask for a range or the head of a file, or whether it changed.
     convenience init(narrow request: FileRequest, by rules: CacheRules) throws(ImageCacheError) {
         guard request.method == .get || request.method == .head else {
             throw ImageCacheError(.invalidRequest, message: "\(request.method) has no parts; only GET and HEAD have")
@@ -63,7 +62,7 @@ final class ResolvedRequest: Sendable {
         try self.init(whole, asked: request, by: rules)
     }
 
-    /// For any request.
+    /// Resolves any request.
     convenience init(passing request: FileRequest, by rules: CacheRules) throws(ImageCacheError) {
         try self.init(request, asked: request, by: rules)
     }
@@ -78,11 +77,11 @@ final class ResolvedRequest: Sendable {
         isKeyOfOwn = url == parsed.normalized
         let namespace = Self.namespace(of: request, userinfo: parsed.userinfo.map { $0[...] })
         hasUserinfo = parsed.userinfo != nil
-        // The content of a GET selects its response, as that of a query does.
+        // The content of a GET selects its response, like the content of a query.
         let isQuery =
             request.isSafeQuery || request.method == .query || request.method == .get && request.body != nil
         let digest = isQuery ? try request.body.map(BodyDigest.digest(of:)) : nil
-        // RFC 9110 section 9.3.3: what a POST brings may be stored for later GETs, so it goes under their key.
+        // RFC 9110 section 9.3.3: the response to a POST may be stored for later GETs, so it has their key.
         let method = isQuery ? request.method : .get
         requestKey = RequestKey(url: url, method: method, contentDigest: digest, namespace: namespace)
         key = EntryKey(.response(requestKey))
@@ -120,7 +119,7 @@ final class ResolvedRequest: Sendable {
         }
     }
 
-    /// A file is a whole representation, and its validation is the cache's: these fields would make it something else.
+    /// The fields that a request for a file must not contain: it asks for the whole representation, and the cache itself validates it.
     private static let ownFields: [HTTPField.Name] = [
         .range, .ifRange, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince,
     ]
@@ -132,7 +131,7 @@ final class ResolvedRequest: Sendable {
         }
     }
 
-    /// The fields that a `Vary` of the answer may name: also the one that an option of the transfer stands for.
+    /// The request fields that the response's `Vary` may name, including the `User-Agent` of the transfer options.
     static func sentFields(_ request: FileRequest) -> HTTPFields {
         var fields = request.fields
         if let agent = request.transfer.userAgent, !fields.contains(.userAgent) { fields[.userAgent] = agent }
@@ -141,7 +140,7 @@ final class ResolvedRequest: Sendable {
 
     var namespace: Namespace { requestKey.namespace }
 
-    /// The GET requests for another URL whose responses this one sees: in its own namespace, and in the shared one.
+    /// The keys of GET requests for another URL whose responses this request can see: in its own namespace and in the shared one.
     func requestKeys(ofURL url: String) -> [RequestKey] {
         let shared = RequestKey(url: rules.keyURL(of: url))
         return namespace == .shared ? [shared] : [shared.in(namespace), shared]

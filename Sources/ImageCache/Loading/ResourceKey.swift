@@ -2,7 +2,7 @@ import HTTPCaching
 import HTTPSemantics
 import TextIdentity
 
-/// A resource of one owner, in all its variants; the original of images in all sizes and formats.
+/// The key of one owner's resource, in all its variants, and of the images made from it, in all sizes and formats.
 struct ResourceKey: Hashable, Sendable {
     @ByteText private(set) var url: String
     private let namespace: Namespace

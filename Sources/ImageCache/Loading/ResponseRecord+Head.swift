@@ -12,10 +12,10 @@ extension ResponseRecord {
         self.init(url: resolved.url, response: response)
     }
 
-    /// The validator that proves a later response to be of the same representation; `nil`: there is none.
+    /// The validator that proves a later response to be of the same representation; `nil` if there is none.
     var validator: ResumeValidator? { head.resumeValidator }
 
-    /// A date that may prove the same.
+    /// The `Last-Modified` date, if it is a strong validator.
     var strongLastModified: String? { head.validators.strongLastModified }
 
     private var head: ResponseHead {
@@ -24,11 +24,11 @@ extension ResponseRecord {
             responseTime: response.responseTime)
     }
 
-    /// True if a request with these fields selects the same representation, as far as `Vary` tells (RFC 9111 section 4.1).
+    /// Returns true if a request with these fields selects the same representation according to `Vary` (RFC 9111 section 4.1).
     ///
-    /// Two languages of a page that were saved in the same second have the same Last-Modified, and servers give the plain
-    /// and the compressed form the same ETag: the validator alone would join them. After `Vary: *`, where nothing can be
-    /// compared, a strong ETag must do: it is unique among all representations of a resource (RFC 9110 section 8.8.3).
+    /// The validator alone is not sufficient: two languages of a page that were saved in the same second have the same `Last-Modified`, and servers
+    /// give the plain and the compressed form the same `ETag`. After `Vary: *`, which prevents a comparison, a strong `ETag` is sufficient: it is
+    /// unique among all representations of a resource (RFC 9110 section 8.8.3).
     func mayBeContinued(by fields: HTTPFields, rules: CacheRules) -> Bool {
         rules.variantKey(of: fields, for: response.fields, redirects: response.redirects) == nil
             ? response.fields[.eTag] != nil : rules.isSelected(response, by: fields)
@@ -36,7 +36,7 @@ extension ResponseRecord {
 
     /// Updates the fields from a 206 (Partial Content), or a 416 that proves the body complete (RFC 9111 section 3.4).
     mutating func update(by head: ResponseHead, to request: CacheRequest, rules: CacheRules) {
-        // The fields of a 416 are about its own error page, but for the validator, which was compared.
+        // The fields of a 416 describe its error page, except for the validator, which was compared.
         let fields = head.status == .partialContent ? head.fields : HTTPFields()
         response = rules.freshened(
             response, by: fields, request: request.fields, redirects: head.storedRedirects, finalURL: head.finalURL,
@@ -45,8 +45,8 @@ extension ResponseRecord {
 }
 
 extension ResponseHead {
-    /// The redirects on the way here, as the caching rules see them: without where they led, which is of no use to a
-    /// later decision and may hold a password.
+    /// The redirects that led to this response, as the caching rules see them. `Location` is removed: later decisions do not need it, and it may
+    /// contain a password.
     var storedRedirects: [StoredHead] {
         redirects.map { hop in
             var fields = hop.fields

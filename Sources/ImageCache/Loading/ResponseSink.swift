@@ -5,44 +5,44 @@ import HTTPSemantics
 import HTTPTypes
 import Transfer
 
-/// Receives the response to an ``OriginRequest``: into the store where it may be kept, past it to one reader where not.
+/// Receives the response to an ``OriginRequest``. A body that may be stored is written to the store, another one is forwarded to one reader.
 ///
-/// A response for a file always enters the store's files: one that must not be kept becomes a transient file, or is refused, as the
-/// request says (``FileRequest/noStoreBehavior``).
+/// A response for a file is always written to a file of the store. If it must not be kept, it becomes a transient file or is refused, depending on
+/// ``FileRequest/noStoreBehavior``.
 ///
-/// `@unchecked Sendable`: used before and after `HTTPTransport.run` by the one who runs it, during it by the
-/// transport, as `BodySink` guarantees.
+/// `@unchecked Sendable`: the caller of `HTTPTransport.run` uses it before and after the call, the transport during it. `BodySink` guarantees that
+/// calls do not overlap.
 final class ResponseSink: BodySink, @unchecked Sendable {
-    /// Where a body that may be stored goes.
+    /// The destination of a body that may be stored.
     struct Storing {
         var download: DownloadSink
         var writer: BodyWriter
     }
 
-    /// An error status in whose place something stale is served.
+    /// Ends a transfer whose error status is replaced by a stale response.
     struct StaleIsBetter: Error {
         var head: ResponseHead
     }
 
     private let fetcher: Fetcher
     private let request: OriginRequest
-    /// For a response 200; another one must not touch what is held of it. `nil`: the request is one client's own.
+    /// The destination of a 200 response. Other responses must not change its partial. `nil` if the response is forwarded to one client.
     private let whole: Storing?
     private var transfer: (any TransferControl)?
-    /// Where the present body goes.
+    /// The destination of the current body.
     private(set) var target: Storing?
     private(set) var passed: PassedBody?
     private var hasBegun = false
 
     private var resolved: ResolvedRequest { request.resolved }
     private var fetch: Fetch { request.fetch }
-    /// Told what does not get into the store; the consumer of a file sees the error itself.
+    /// Receives the errors of the store; `nil` for a file, whose consumer receives the error itself.
     private var warnings: StoreWarnings? { request.consumer.isFile ? nil : fetcher.warnings }
 
     init(_ request: OriginRequest, by fetcher: Fetcher) throws(ImageCacheError) {
         self.fetcher = fetcher
         self.request = request
-        // Its first bytes may have come from the remote store.
+        // The first bytes may have come from the shared store.
         hasBegun = request.fetch.start.settled() != nil
         whole =
             request.consumer.isOneClient ? nil : try request.storing(under: request.resolved.partialKey, by: fetcher)
@@ -59,7 +59,7 @@ final class ResponseSink: BodySink, @unchecked Sendable {
 
     func verifyBody() throws { if passed == nil { try target?.download.verifyBody() } }
 
-    /// Whoever reads has the head, and perhaps some bytes: there is no second beginning, only a continuation.
+    /// Returns false if a reader already has the head and the transfer could only restart at byte 0.
     func canRestart() -> Bool {
         guard hasBegun else { return true }
         guard passed == nil, target == nil || target?.writer === whole?.writer, let held = held() else { return false }
@@ -80,7 +80,7 @@ final class ResponseSink: BodySink, @unchecked Sendable {
             throw StaleIsBetter(head: head)
         }
         guard isStorable(head, placement), let storing = storing(for: head), passed == nil else {
-            // Nobody would read another one that is passed on.
+            // The reader of the first response cannot receive another one.
             guard !hasBegun else {
                 throw ImageCacheError(
                     .unreachable, url: resolved.url, message: "the response was cut, and cannot be continued by another"
@@ -91,7 +91,7 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         do {
             try storing.download.begin(head, placement)
         } catch let error as StoreError where !hasBegun && error.code != .incomplete && error.code != .wrongLength {
-            // Too large, or the disk is full: whoever asked gets it all the same.
+            // The body is too large, or the disk is full. The client still receives the body.
             warnings?.note(ImageCacheError(error))
             return pass(head)
         }
@@ -109,7 +109,7 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         return try noting { try target?.download.write(bytes) ?? .accepted }
     }
 
-    /// A response 200 that goes into the store is written wherever its bytes belong.
+    /// Segments are allowed only for a 200 response that is stored.
     var segmentUnit: Int64? {
         passed == nil && target?.writer === whole?.writer ? target?.download.segmentUnit : nil
     }
@@ -132,12 +132,12 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         }
     }
 
-    /// All of it came, and does not get into the store: whoever follows it gets it all the same.
+    /// Makes a whole body that is not stored available to its followers.
     func giveUnstored() {
         if let storing = target ?? whole { fetch.growth.advance(by: storing.writer, isWhole: true) }
     }
 
-    /// Keeps the partial of a response 200 if another response was stored.
+    /// Keeps the partial of a 200 response if another response was stored.
     func leaveOther() {
         if let whole, target?.writer !== whole.writer { whole.download.leavePartial() }
     }
@@ -149,39 +149,39 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         }
     }
 
-    /// The bytes of an attempt that was cut stay for the next one; what is nobody's goes.
+    /// Keeps the partial of a 200 response if it can be resumed. Discards the body of another response.
     func leavePartials() {
         whole?.download.leavePartial()
         if let target, target.writer !== whole?.writer { try? target.writer.discard() }
     }
 
-    /// Drops what came: it can never be stored, and would keep its room from others.
+    /// Discards the received bytes to free their space.
     func discard() {
         for writer in [whole?.writer, target?.writer].compactMap({ $0 }) { try? writer.discard() }
     }
 
     private func isStorable(_ head: ResponseHead, _ placement: BodyPlacement) -> Bool {
         guard case .whole = placement else { return true }
-        // A part that nobody asked for is no file, and no answer to whoever comes later.
+        // A 206 that was not requested is not a whole file, and answers no later request.
         guard head.status != .partialContent, request.mayStore(head.status, by: fetcher) else { return false }
-        // A refusal of one token is no response to another.
+        // An error for one URL does not answer other URLs with the same key, such as those with another token.
         guard resolved.isKeyOfOwn || head.status.kind == .successful else { return false }
         let response = HTTPResponse(status: head.status, headerFields: head.fields)
         let rules = fetcher.rules
         return rules.storability(of: response, to: resolved.cacheRequest, receivedAt: head.responseTime).isStorable
-            // `Vary: *` answers nobody else.
+            // `Vary: *` matches no other request.
             && rules.variantKey(of: resolved.cacheRequest.fields, for: head.fields) != nil
     }
 
     private func storing(for head: ResponseHead) -> Storing? {
         if let whole, head.status == .ok || head.status == .partialContent { return whole }
-        // Of one client's own responses, a POST's may answer a later GET (RFC 9110 section 9.3.3).
+        // Among the responses for one client, the response to a POST may answer a later GET (RFC 9110 section 9.3.3).
         guard !request.consumer.isOneClient || resolved.request.method == .post else { return nil }
         return try? request.storing(under: EntryKey(.errorResponse(resolved.requestKey)), by: fetcher)
     }
 
     private func pass(_ head: ResponseHead) {
-        // At once: whoever asks next may be answered with the file, and continue it.
+        // The partial is released before the body ends, because a later request may receive the file and resume the partial.
         leavePartials()
         fetch.followable.fulfill(nil)
         let body = PassedBody()
@@ -193,10 +193,10 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         announce(.passed(head.passedOn, status, body))
     }
 
-    /// Gives those who wait the response's start, and decides who may join from now on.
+    /// Publishes the response's start, and decides which requests may join from now on.
     private func announce(_ start: ResponseStart) {
         if case .response(_, let publishing) = request.consumer {
-            // A response that is not stored is of no use to later requests, in this process or another.
+            // A response that is not stored answers no later request, in this process or another.
             if case .passed = start {
                 request.lock?.release()
                 fetcher.pool.withdraw(request.task)
@@ -209,14 +209,14 @@ final class ResponseSink: BodySink, @unchecked Sendable {
 }
 
 extension ResponseHead {
-    /// The head of a response that is passed on (RFC 9110 section 7.6.1).
+    /// The head of a forwarded response (RFC 9110 section 7.6.1).
     var passedOn: HTTPResponse {
         HTTPResponse(status: status, headerFields: fields.endToEnd())
     }
 }
 
 extension StoredResponse {
-    /// With the length that the answer's head told: its body has yet to come.
+    /// The response with the length that its head announced, before the body has arrived.
     func withLength(of placement: BodyPlacement) -> StoredResponse {
         var response = self
         switch placement {

@@ -1,19 +1,19 @@
 import HTTPCaching
 import HTTPTypes
 
-/// The beginning of a response, as soon as there is something to respond with.
+/// The start of a response, published as soon as it is known.
 enum ResponseStart: Sendable {
-    /// A stored file: found, confirmed by the origin, or complete by now.
+    /// A stored file: found, confirmed by the origin, or received completely.
     case file(CachedFile)
-    /// The body goes into the store, and can be followed there.
+    /// The body is being stored, and can be followed.
     case growing(StoredResponse, CacheStatus, version: Int, BodyGrowth)
-    /// The body goes past the store, to the one who asked first.
+    /// The body is forwarded to the first requester and is not stored.
     case passed(HTTPResponse, CacheStatus, PassedBody)
-    /// There is no body.
+    /// A response without a body.
     case head(HTTPResponse, CacheStatus)
     case failed(ImageCacheError)
 
-    /// The head that the origin sent for this request alone.
+    /// The head that the origin sent for this fetch; `nil` for a stored file and for an error.
     var head: HTTPResponse? {
         switch self {
         case .growing(let response, _, _, _): HTTPResponse(status: response.status, headerFields: response.fields)
@@ -23,9 +23,9 @@ enum ResponseStart: Sendable {
     }
 }
 
-/// The head of a complete representation that is on its way into the store.
+/// The head of a complete representation that is being stored.
 struct FollowableResponse: Sendable {
     var response: StoredResponse
-    /// The beginning of the body that it belongs to (``BodyGrowth/version``).
+    /// The version of its body (``BodyGrowth/version``).
     var version: Int
 }

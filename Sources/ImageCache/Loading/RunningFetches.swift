@@ -5,18 +5,18 @@ import HTTPTypes
 import TextIdentity
 import Transfer
 
-/// The properties of a request that affect its response, besides its key and the fields that `Vary` names: only requests that are
-/// equal in it share a response. A result does not depend on who else asks.
+/// The properties of a request that affect its response, besides its key and the fields that `Vary` names. Only requests with equal terms share a
+/// response, so that a result does not depend on other requests.
 struct FetchTerms: Hashable, Sendable {
     private let policy: CachePolicy
     private let freshnessOverride: FreshnessOverride?
     private let sha256: String?
     private let version: ByteText?
-    /// Cache-Control and Pragma, one by one: equality of `HTTPFields` takes different bytes that are no text for the same.
+    /// `Cache-Control` and `Pragma`, as an array: `HTTPFields` compares different bytes that are not text as equal.
     private let directives: [HTTPField]
     private let transfer: TransferOptions
 
-    /// Bytes of a body that is followed although its transfer has a time limit that the follower's own would not have.
+    /// The length in bytes up to which a body is followed although its transfer has a time limit.
     private static let quickLength: Int64 = 16 << 20
 
     init(_ resolved: ResolvedRequest) {
@@ -30,7 +30,7 @@ struct FetchTerms: Hashable, Sendable {
 
     /// Returns true if a request with these terms may use the response to an earlier request that is still being fetched.
     ///
-    /// - Parameter length: the body's, in bytes.
+    /// - Parameter length: The length of the body, in bytes.
     func mayFollow(_ other: FetchTerms, length: Int64) -> Bool {
         policy == .useProtocolCachePolicy && directives.isEmpty && sha256 == nil && other.sha256 == nil
             && freshnessOverride == other.freshnessOverride && version == other.version
@@ -39,7 +39,7 @@ struct FetchTerms: Hashable, Sendable {
     }
 }
 
-/// The requests to origins in progress in this process, by key: a file, a thumbnail's original and a proxied response are found by each other
+/// The requests to origins in progress in this process, by key. Fetches of files, of thumbnails' originals and of proxied responses find each other
 /// here.
 final class RunningFetches: Sendable {
     struct Running: Sendable {
@@ -56,7 +56,7 @@ final class RunningFetches: Sendable {
 
     private let state = Locked(State())
 
-    /// Notes that a fetch asks the origin; returns the number to end it by. Where two have one key, the later one is found.
+    /// Registers a fetch that asks the origin, and returns the number for ``end(_:_:)``. A later fetch with the same key replaces an earlier one.
     func begin(_ resolved: ResolvedRequest, _ task: FetchPool.SharedTask, _ epoch: Generation.Epoch) -> UInt64 {
         state.withLock { state in
             state.last += 1
@@ -70,13 +70,13 @@ final class RunningFetches: Sendable {
         state.withLock { if $0.fetches[key]?.number == number { $0.fetches[key] = nil } }
     }
 
-    /// The fetch of a key that was begun in that epoch.
+    /// The running fetch of a key, if it was begun in this epoch.
     func running(_ key: EntryKey, in epoch: Generation.Epoch) -> Running? {
         guard let fetch = state.withLock({ $0.fetches[key] }), fetch.epoch == epoch else { return nil }
         return fetch
     }
 
-    /// Somebody waits for the key's fetch to end: it becomes as urgent as they are.
+    /// Raises the priority of a key's fetch to that of a request that waits for it.
     func raise(_ key: EntryKey, to priority: TransferPriority) {
         state.withLock { $0.fetches[key]?.task.context }?.raise(to: priority)
     }

@@ -1,14 +1,14 @@
 import ConcurrencyPrimitives
 
-/// Tasks under way that several callers wait for, at most one for each key.
+/// Tasks that several callers wait for, at most one for each key.
 ///
-/// Whoever subscribes to a key joins the task that has it, or starts one. Each subscriber may cancel its own wait. The task is cancelled
-/// when its last subscription is released, or for everybody by ``cancel(where:)``; nobody joins it from then on. In a task that was
-/// cancelled before, a subscriber neither joins a task nor is joined: its own is cancelled from the start.
+/// A subscriber joins the task that has its key, or starts one. Each subscriber may cancel its own wait. A task is cancelled when its last
+/// subscription is released, or for all subscribers by ``cancel(where:)``; it cannot be joined after that. A subscriber whose own task is cancelled
+/// already does not join a task: it starts one that is cancelled from the start and cannot be joined.
 final class SharedTaskPool<Key: Hashable & Sendable, Context: Sendable, Value: Sendable>: Sendable {
     typealias Outcome = Result<Value, ImageCacheError>
 
-    /// One task, with what its subscribers see of it while it runs.
+    /// A task, and the context that its subscribers see while it runs.
     final class SharedTask: Sendable {
         let context: Context
         fileprivate let outcome = Promise<Outcome>()
@@ -27,7 +27,7 @@ final class SharedTaskPool<Key: Hashable & Sendable, Context: Sendable, Value: S
     private struct State {
         /// The tasks that have neither ended nor been cancelled.
         var entries: [ObjectIdentifier: Entry] = [:]
-        /// Those that can be joined.
+        /// The tasks that can be joined.
         var joinable: [Key: SharedTask] = [:]
 
         mutating func remove(_ task: SharedTask) -> Entry? {
@@ -48,9 +48,9 @@ final class SharedTaskPool<Key: Hashable & Sendable, Context: Sendable, Value: S
     /// Joins the task that has the key, or starts one.
     ///
     /// - Parameters:
-    ///   - key: `nil`: always starts a task, which nobody joins before it is published.
-    ///   - executor: Where a new task runs; `nil`: the cooperative pool.
-    ///   - work: A new task's work; its argument is the task itself.
+    ///   - key: The key of the task. With `nil`, a new task is started, which has no key until ``publish(_:under:)``.
+    ///   - executor: The executor of a new task; `nil` for the cooperative pool.
+    ///   - work: The work of a new task. Its argument is the task itself.
     func subscribe(
         to key: Key?, _ context: @autoclosure () -> Context, on executor: BlockingExecutor? = nil,
         _ work: @escaping @Sendable (SharedTask) async throws(ImageCacheError) -> Value
@@ -71,7 +71,7 @@ final class SharedTaskPool<Key: Hashable & Sendable, Context: Sendable, Value: S
         return Subscription(task, isFirst: isFirst, in: self)
     }
 
-    /// Joins a task, whatever its keys; `nil` when it has ended or was cancelled.
+    /// Joins a task regardless of its keys; `nil` if it has ended or was cancelled.
     func join(_ task: SharedTask) -> Subscription? {
         let isUnderWay = state.withLock { state in
             guard state.entries[ObjectIdentifier(task)] != nil else { return false }
@@ -111,10 +111,10 @@ final class SharedTaskPool<Key: Hashable & Sendable, Context: Sendable, Value: S
 
     // MARK: Keys
 
-    /// Lets nobody join the task any more; those who did keep it.
+    /// Removes the task's keys, so that no later subscriber joins it by a key. Its subscribers keep it.
     func withdraw(_ task: SharedTask) { state.withLock { $0.withdraw(task) } }
 
-    /// Lets those who subscribe to the key join the task, unless another one has the key.
+    /// Adds a key under which the task can be joined, unless another task has the key.
     func publish(_ task: SharedTask, under key: Key) {
         state.withLock { state in
             guard state.joinable[key] == nil, state.entries[ObjectIdentifier(task)] != nil else { return }
@@ -123,12 +123,12 @@ final class SharedTaskPool<Key: Hashable & Sendable, Context: Sendable, Value: S
         }
     }
 
-    // MARK: All of them
+    // MARK: All tasks
 
     /// The contexts of the tasks in progress.
     var contexts: [Context] { state.withLock { $0.entries.values.map(\.task.context) } }
 
-    /// Cancels tasks for everybody who waits for them.
+    /// Cancels tasks for all of their subscribers.
     func cancel(where isMeant: (Context) -> Bool) {
         let cancelled = state.withLock { state in
             state.entries.values.filter { isMeant($0.task.context) }.compactMap { state.remove($0.task) }
@@ -136,10 +136,10 @@ final class SharedTaskPool<Key: Hashable & Sendable, Context: Sendable, Value: S
         for entry in cancelled { entry.running?.cancel() }
     }
 
-    /// Cancels a task for everybody who waits for it.
+    /// Cancels a task for all of its subscribers.
     private func cancel(_ task: SharedTask) { state.withLock { $0.remove(task) }?.running?.cancel() }
 
-    /// One party's interest in a task; releasing the last one cancels the task.
+    /// A caller's subscription to a task. Releasing the last one cancels the task.
     final class Subscription: Sendable {
         let task: SharedTask
         /// True if the subscription started the task, false if it joined it.
@@ -156,10 +156,10 @@ final class SharedTaskPool<Key: Hashable & Sendable, Context: Sendable, Value: S
 
         var context: Context { task.context }
 
-        /// Cancels the task for everybody who waits for it.
+        /// Cancels the task for all of its subscribers.
         func cancelTask() { pool.cancel(task) }
 
-        /// Keeps the task until it ends, though its caller does not wait for it.
+        /// Keeps the task running until it ends, although its caller does not wait for it.
         func keepUntilEnd() { Task.detached { _ = await self.outcome() } }
 
         /// The result, or `.cancelled` as soon as the calling task is cancelled.

@@ -2,7 +2,7 @@ import ConcurrencyPrimitives
 import DiskStore
 import Logging
 
-/// Logs storable responses that could not be stored: once a minute, with their number.
+/// Logs the number of storable responses that could not be stored, at most once a minute.
 final class StoreWarnings: Sendable {
     private struct State {
         var count = 0
@@ -17,7 +17,7 @@ final class StoreWarnings: Sendable {
     init(logger: Logger) { self.logger = logger }
 
     func note(_ error: ImageCacheError) {
-        // A body that is larger than the store can never be in it.
+        // A body that is larger than the store can never be stored.
         guard let reason = error.code.storeReason, reason != .tooLarge else { return }
         let count = state.withLock { state -> Int? in
             state.count += 1

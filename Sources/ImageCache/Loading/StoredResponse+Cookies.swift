@@ -3,7 +3,7 @@ import HTTPSemantics
 import HTTPTypes
 
 extension StoredResponse {
-    /// The response for another request than the one that received it.
+    /// The response for other requests than the one that received it: its cookies are empty.
     var withEmptyCookies: StoredResponse {
         var response = self
         response.fields = fields.withEmptyCookies

@@ -1,9 +1,9 @@
 import ConcurrencyPrimitives
 import DiskStore
 
-/// Sweeps the store once in a process's life, in the background, when no process has done so for a day.
+/// Sweeps the store in the background, once in a process, if no process has done so for a day.
 ///
-/// It starts with the first transfer, so that a hit never pays for it.
+/// The first transfer starts it, so that it does not delay hits.
 final class Sweeper: Sendable {
     private let store: DiskStore
     private let executor: BlockingExecutor
@@ -24,7 +24,7 @@ final class Sweeper: Sendable {
         }
     }
 
-    /// Ends the sweep between two of its steps.
+    /// Cancels the sweep, and returns when its current step has ended.
     func stop() async {
         let running = task.withLock { $0 }
         running?.cancel()

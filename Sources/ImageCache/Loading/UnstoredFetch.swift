@@ -9,10 +9,10 @@ import Transfer
 struct UnstoredFetch {
     let fetcher: Fetcher
 
-    /// The file of a request, in memory and not in the store, after the store failed: for images that are made of it and are not kept.
+    /// Fetches a file into memory after the store failed, for images that are made from it and are not kept.
     ///
     /// - Parameter failure: The error of the store.
-    /// - Throws: `failure`, if the request demands a stored file, or if there is no memory either.
+    /// - Throws: `failure` if the request requires a stored file, or if the memory is full.
     func file(
         for request: FileRequest, after failure: ImageCacheError
     ) async throws(ImageCacheError) -> CachedFile {
@@ -78,8 +78,8 @@ extension ImageCacheError {
 
 /// Receives a body into memory. An attempt that was cut is resumed.
 ///
-/// `@unchecked Sendable`: used before and after `HTTPTransport.run` by the one who runs it, during it by the transport, as `BodySink`
-/// guarantees.
+/// `@unchecked Sendable`: the caller of `HTTPTransport.run` uses it before and after the call, the transport during it. `BodySink` guarantees that
+/// calls do not overlap.
 private final class UnstoredSink: BodySink, @unchecked Sendable {
     private struct UnexpectedRange: Error {}
 
