@@ -2,20 +2,20 @@ import FoundationEssentials
 import HTTPCaching
 import HTTPTypes
 
-/// The request for the origin that a look into the store came to, and what there is to fall back on.
+/// The request to the origin that a look-up led to, with the stored responses that may replace its response.
 struct ConditionalRequest: Sendable {
-    /// The stored responses that it is about.
+    /// The stored responses that the request refers to.
     let candidates: [StoredCandidate]
-    /// The stored responses that a 304 confirms; `nil`: none is asked about.
+    /// The stored responses that a 304 confirms; `nil` if the request validates none.
     let validation: CacheValidation?
-    /// The fields that make it conditional, and that caches on the way are to see.
+    /// The fields of its conditions, and those that are meant for caches on the way.
     let fields: HTTPFields
-    /// The candidate that may be served, stale as it is, when the origin cannot be reached.
+    /// The candidate that may be served stale if the origin cannot be reached.
     let fallback: Int?
     /// The reason for the request, as `Cache-Status` states it.
     var status: CacheStatus
 
-    /// The final URL of the stored response that it is about.
+    /// The final URL of the stored response that the request validates.
     var storedURL: String? { validation.map { candidates[$0.candidate].record.finalURL } }
 
     init(_ validation: CacheValidation, _ candidates: [StoredCandidate]) {
@@ -34,7 +34,7 @@ struct ConditionalRequest: Sendable {
         status = CacheDecision.forward(forward).cacheStatus()
     }
 
-    /// Asks about no stored response: the client's request as it is.
+    /// A request that validates no stored response: the client's request as it is.
     init(unconditional status: CacheStatus) {
         candidates = []
         validation = nil

@@ -6,7 +6,7 @@ import HTTPCaching
 import HTTPTypes
 import Transfer
 
-/// Performs the actions of a ``FetchMachine``: the one way from a request to its file, in one task for each fetch.
+/// Performs the actions of a ``FetchMachine`` in one task for each fetch. All fetches use it.
 struct FetchDriver {
     private let fetcher: Fetcher
     private let resolved: ResolvedRequest
@@ -16,7 +16,7 @@ struct FetchDriver {
     private var machine: FetchMachine
 
     private let began: Date
-    /// The generation of the resource that the present request belongs to.
+    /// The resource's generation that the current request belongs to.
     private var generation: Generation
     private var lock: ByteLock?
     /// The number of this fetch among the running ones.
@@ -34,7 +34,7 @@ struct FetchDriver {
     private var forwardStatus: Int?
     /// Bytes that crossed the network, over all requests.
     private var received: Int64 = 0
-    /// The digest that the response announced of a stored body.
+    /// The digest that the response announced, if a body with it seems to be stored.
     private var announced: Digest?
     private var mayReuseBodies = true
 
@@ -47,7 +47,7 @@ struct FetchDriver {
     }
 
     /// - Parameters:
-    ///   - generation: The generation in which the request begins; `nil`: the present one.
+    ///   - generation: The generation in which the request begins; `nil` for the current one.
     ///   - status: The handling of a request that is passed through.
     init(
         _ resolved: ResolvedRequest, _ task: FetchPool.SharedTask, for consumer: Fetcher.Consumer,
@@ -154,7 +154,7 @@ struct FetchDriver {
         fetcher.fetches.raise(resolved.key, to: resolved.request.priority)
     }
 
-    /// Answers from the body that another fetch of this process brings, such as a thumbnail's original.
+    /// Answers from the body of another fetch of this process, such as a thumbnail's original.
     private mutating func follow() async throws(ImageCacheError) -> FetchEvent {
         noteWait()
         guard let other = fetcher.fetches.running(resolved.key, in: generation.epoch),
@@ -174,7 +174,7 @@ struct FetchDriver {
             .growing(
                 followable.response.withEmptyCookies, status, version: followable.version,
                 subscription.context.growth))
-        // Readers have the head: a failure from here on is theirs too.
+        // Readers have the head, so a failure of the other fetch also ends this one.
         file = try await subscription.value().sharing(true)
         return .followed
     }
@@ -203,7 +203,7 @@ struct FetchDriver {
         return .remoteMissed
     }
 
-    /// Returns true if the object of the shared store is of use, and counts that.
+    /// Returns true if the object of the shared store can be used, and counts that.
     private func noteRemote(_ found: Fetcher.LookupResult) -> Bool {
         guard let remote else { return false }
         let isHit =
@@ -216,7 +216,7 @@ struct FetchDriver {
         return isHit
     }
 
-    /// Shares the response of the origin with other machines. Otherwise the lease for it ends.
+    /// Shares the origin's response with other machines. If that is not possible, releases the lease.
     private func share(_ failure: ImageCacheError?) {
         guard let fill else { return }
         defer { fetch.shared.withLock { $0.fill = fill.withoutLease } }
@@ -330,7 +330,7 @@ struct FetchDriver {
         return (result, sink)
     }
 
-    /// Has the origin confirm the body by its validator, without sending a byte twice; without a validator it is sent again.
+    /// Lets the origin confirm the received body by its validator. Without a validator the body is sent again.
     private mutating func renew() async throws(ImageCacheError) -> FetchEvent {
         guard let target = sink?.target else { throw .withoutResponse(resolved) }
         generation = fetcher.store.generation(of: resolved.url)

@@ -3,31 +3,31 @@ import HTTPCaching
 import HTTPTypes
 import Transfer
 
-/// The steps of one fetch: an event goes in, the next action comes out.
+/// The steps of one fetch as a state machine: each event leads to the next action.
 ///
-/// A value without I/O, clock and waiting; times are arguments. The caller performs each action and reports its outcome by the
-/// event that the action names. An event that does not belong to the present phase changes nothing and yields `nil`.
+/// A value without I/O, clock or waits. Times are arguments. The caller performs each action and reports its outcome by one of the events that the
+/// action names. An event that does not belong to the current phase has no effect and returns `nil`.
 ///
 ///     ready → lookingUp → locking ──────────────────────────────────────→ askingRemote → lookingUpRemote
 ///                             └→ following → waiting → lookingUpAfterWait ↗                    ↓
 ///                                        ended ← storing, confirming, openingStale ← askingOrigin
 struct FetchMachine: Sendable {
-    /// The way in which a fetch comes to ask the origin.
+    /// The way in which a fetch begins.
     enum Turn: Sendable {
-        /// It looks at the store, and waits for another fetch of the same key, as its consumer allows.
+        /// Looks at the store, and waits for another fetch of the same key as long as its consumer allows.
         case shared
-        /// It revalidates what was served stale, unless another fetch has the key.
+        /// Revalidates a response that was served stale, unless another fetch has the key's lock.
         case revalidation
-        /// It writes through to the origin (RFC 9111 section 4): it waits for no other request, and answers no other.
+        /// Writes through to the origin (RFC 9111 section 4): it does not wait for other requests, and other requests do not use its response.
         case write
-        /// It passes one client's request and its response by the store.
+        /// Passes one client's request and its response by the store.
         case passthrough
     }
 
     enum Phase: Sendable, CaseIterable {
         /// Nothing has happened yet.
         case ready
-        /// The store is looked at. Other fetches may have the key.
+        /// The store is looked up. Other fetches may have the key.
         case lookingUp
         /// The lock of the key is tried.
         case locking
@@ -35,27 +35,27 @@ struct FetchMachine: Sendable {
         case following
         /// Another fetch has the key's lock, and this one waits for it within its own time limits.
         case waiting
-        /// The wait is over. The store is looked at again, first for what the other fetch stored.
+        /// The wait has ended. The store is looked up again, first for the response that the other fetch stored.
         case lookingUpAfterWait
-        /// The store that several machines share is looked at.
+        /// The store that several machines share is looked up.
         case askingRemote
-        /// An object of the shared store is on the disk now, and is looked up like every stored response.
+        /// An object of the shared store was copied to the disk, and is looked up like every stored response.
         case lookingUpRemote
         /// The origin has the request.
         case askingOrigin
-        /// The response announced the digest of a stored body, which is compared with it.
+        /// The response announced the digest of a stored body, which is verified.
         case comparing
         /// The origin confirmed stored responses by a 304, and they get its fields.
         case confirming
-        /// The body is whole, but its resource was invalidated meanwhile, and the origin confirms the body.
+        /// The body is complete, but its resource was invalidated meanwhile, and the origin confirms the body.
         case renewing
-        /// The body is whole, and gets its place in the store.
+        /// The body is complete, and is committed to the store.
         case storing
-        /// The body was refused by the store: another one may have taken its place, and is looked up.
+        /// The store did not take the body. Another response may have replaced it, and is looked up.
         case lookingUpLater
         /// The origin failed, and a pin may allow a stored response.
         case readingPin
-        /// The origin failed, and a stale response is opened in its place.
+        /// The origin failed, and a stale response is opened instead.
         case openingStale
         /// The outcome is known.
         case ended
@@ -74,7 +74,7 @@ struct FetchMachine: Sendable {
     private var failure = ImageCacheError.cancelled
     /// The remaining requests for a body whose blocks were altered on disk.
     private var repairs = Self.attempts
-    /// The remaining confirmations of a body whose resource was invalidated while it came.
+    /// The remaining confirmations of a body whose resource was invalidated during the transfer.
     private var renewals = Self.attempts
 
     private static let attempts = 3
@@ -93,13 +93,13 @@ struct FetchMachine: Sendable {
 
     // MARK: Steps
 
-    /// The next action; `nil` if the event does not belong to the present phase.
+    /// Returns the next action; `nil` if the event does not belong to the current phase.
     mutating func received(_ event: FetchEvent) -> FetchAction? {
         switch (phase, event) {
         case (.ended, _): return nil
         case (_, .cancelled): return end(.fail(.cancelled))
 
-        // The store, and who else is at the key.
+        // The store, and other fetches of the key.
         case (.ready, .began): return begin()
         case (.lookingUp, .lookedUp(.miss(let conditional))):
             self.conditional = conditional
@@ -108,7 +108,7 @@ struct FetchMachine: Sendable {
         case (.locking, .busy): return busy()
         case (.following, .followed): return end(.serve)
         case (.following, .notFollowable): return go(.waiting, .wait(consumer.waiting))
-        // The lock saves work and guards nothing: a fetch whose patience has ended continues without.
+        // The lock prevents duplicate work and protects no data: a fetch whose wait has ended continues without it.
         case (.waiting, .locked), (.waiting, .busy): return go(.lookingUpAfterWait, .lookUp(.afterWait))
         case (.lookingUpAfterWait, .lookedUp(.miss(let conditional))):
             self.conditional = conditional
@@ -147,7 +147,7 @@ struct FetchMachine: Sendable {
         case (.openingStale, .opened): return end(.serve)
         case (.openingStale, .evicted): return end(.fail(failure))
 
-        // A whole body.
+        // A complete body.
         case (.askingOrigin, .bodyEnded(let isOutdated)), (.renewing, .bodyEnded(let isOutdated)):
             guard isOutdated, mustBeStored, request.cacheRequest.isSafe, renewals > 0 else {
                 return go(.storing, .store)
@@ -185,7 +185,7 @@ struct FetchMachine: Sendable {
         }
     }
 
-    /// Asks the shared store for a resource of which nothing is stored here.
+    /// Asks the shared store if this machine has no response of the resource. Asks the origin otherwise.
     private mutating func askRemote() -> FetchAction {
         usesRemote && conditional.candidates.isEmpty ? go(.askingRemote, .askRemote) : askOrigin(.first)
     }
@@ -203,7 +203,7 @@ struct FetchMachine: Sendable {
         return conditional.candidates.isEmpty ? end(.fail(failure)) : go(.readingPin, .readPin)
     }
 
-    /// The stored response that takes the place of the origin's because its file is pinned.
+    /// The stored response that replaces the origin's because its file is pinned.
     private func pinnedCandidate(_ maxStale: Int64?, at now: Date) -> Int? {
         guard let maxStale else { return nil }
         let lookup = Lookup(
@@ -224,7 +224,7 @@ struct FetchMachine: Sendable {
 
     private mutating func end(_ end: FetchEnd) -> FetchAction { go(.ended, .end(end)) }
 
-    /// True if only a stored file is of use.
+    /// True if the request accepts only a stored file.
     private var mustBeStored: Bool { request.request.noStoreBehavior == .fail }
 
     /// True if the request may be sent again for a file whose blocks were altered on disk.
@@ -234,7 +234,7 @@ struct FetchMachine: Sendable {
 /// The outcome of an action of a ``FetchMachine``.
 enum FetchEvent: Sendable {
     enum LookedUp: Sendable {
-        /// A stored response is open that may be served.
+        /// A stored response was opened, and may be served.
         case hit(needsRevalidation: Bool = false)
         case miss(ConditionalRequest)
         /// Only a stored response was acceptable, and there is none.
@@ -244,12 +244,12 @@ enum FetchEvent: Sendable {
     case began
     case lookedUp(LookedUp)
     case locked
-    /// Another fetch has the lock; after a wait, still.
+    /// Another fetch has the lock. After a wait: it still has the lock.
     case busy
     /// The response of the other fetch answered this request.
     case followed
     case notFollowable
-    /// A response from the shared store is on the disk.
+    /// A response from the shared store was copied to the disk.
     case remoteStored
     case remoteMissed
     /// The response went past the store, and has ended.
@@ -258,22 +258,22 @@ enum FetchEvent: Sendable {
     case announcedStoredBody
     case compared(isEqual: Bool)
     case notModified
-    /// An error status, with the error that stands for it.
+    /// An error status, and the error that the fetch reports for it.
     case errorStatus(HTTPResponse.Status, ImageCacheError, at: Date)
-    /// There is no response, or it was cut.
+    /// The transfer failed before or during the response.
     case originFailed(TransferError)
     /// The age that a pin allows, in seconds since the response went stale; `nil` if the resource is not pinned.
     case pin(maxStale: Int64?, at: Date)
-    /// All of the body is there.
+    /// The body is complete.
     ///
     /// - Parameter isOutdated: True if the resource was invalidated since the request.
     case bodyEnded(isOutdated: Bool = false)
     case committed
-    /// The body is whole, and is not stored: its resource was invalidated, a later response is in its place, or it must not be stored.
+    /// The body is complete and was not stored: its resource was invalidated, a later response has its place, or it must not be stored.
     case outdated
     case confirmed
     case opened
-    /// The stored response is not in the store any more.
+    /// The stored response was removed from the store.
     case evicted
     case failed(ImageCacheError)
     case cancelled
@@ -285,20 +285,20 @@ enum FetchAction: Sendable {
     case lookUp(FetchLookUp)
     /// Tries the key's lock: `locked` or `busy`.
     case lock
-    /// Answers from the body that another fetch of this process brings: `followed` or `notFollowable`.
+    /// Answers from the body of another fetch of this process: `followed` or `notFollowable`.
     case follow
     /// Waits for the key's lock: `locked` or `busy`.
     case wait(KeyWaiting)
-    /// Stores what the shared store has: `remoteStored` or `remoteMissed`.
+    /// Copies a response of the shared store to the disk: `remoteStored` or `remoteMissed`.
     case askRemote
     /// Sends ``FetchMachine/conditional``: `bodyEnded`, `notModified`, `errorStatus`, `originFailed`, `passedThrough` or
     /// `announcedStoredBody`.
     case askOrigin(OriginAttempt)
     /// Opens the stored body whose digest the response announced: `compared`.
     case compareStored
-    /// Gives the stored responses the fields of the 304: `confirmed` or `evicted`.
+    /// Updates the stored responses with the fields of the 304: `confirmed` or `evicted`.
     case confirm
-    /// Has the origin confirm the received body in the present generation of its resource: `bodyEnded`.
+    /// Lets the origin confirm the received body in the resource's current generation: `bodyEnded`.
     case renew
     /// Commits the received body: `committed` or `outdated`.
     case store
@@ -308,7 +308,7 @@ enum FetchAction: Sendable {
     case openStale(Int)
     case end(FetchEnd)
 
-    /// True if the action is not begun for a fetch that was cancelled.
+    /// True if a cancelled fetch does not begin the action.
     var isSkippedWhenCancelled: Bool {
         switch self {
         case .lock, .follow, .wait, .askRemote, .askOrigin: true
@@ -320,20 +320,20 @@ enum FetchAction: Sendable {
 /// The purpose of a look-up.
 enum FetchLookUp: Sendable {
     case first
-    /// To find what the other fetch stored, or the next step.
+    /// For the response that the other fetch stored, or the next step.
     case afterWait
-    /// To find what came from the shared store.
+    /// For the response from the shared store.
     case remote
-    /// To find what was stored in place of a received body.
+    /// For the response that was stored instead of the received body.
     case later
 }
 
 /// The reason for a request to the origin.
 enum OriginAttempt: Sendable {
     case first
-    /// The received blocks were altered on disk, and those are requested again.
+    /// Received blocks were altered on disk, and are requested again.
     case repair
-    /// The stored body that the response announced turned out to be damaged.
+    /// The stored body whose digest the response announced is damaged.
     case withoutStoredBodies
     /// The stored response that the origin confirmed was evicted.
     case unconditional

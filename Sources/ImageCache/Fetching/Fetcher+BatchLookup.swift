@@ -9,7 +9,7 @@ extension Fetcher {
         let resolved: ResolvedRequest
         let generation: Generation
 
-        /// `nil` if responses to it may be stored elsewhere, or it never takes a stored one.
+        /// `nil` if responses to the request may be stored under other keys, or if the request never uses a stored response.
         init?(_ request: FileRequest, at place: Int, in fetcher: Fetcher) {
             guard request.goneOriginal == nil, let resolved = try? ResolvedRequest(request, by: fetcher.rules),
                 fetcher.rules.mode != .shared || resolved.sharedRequestKey == nil,
@@ -29,9 +29,9 @@ extension Fetcher {
         let status: CacheStatus
     }
 
-    /// The stored files for requests that may be served as they are without a request to the origin, each as ``stored(_:)`` gives it.
+    /// The stored files for requests that may be served without a request to the origin. Each file is the one that ``stored(_:)`` returns.
     ///
-    /// - Returns: In the order of the requests. `nil` also for those that need more than the look-up of their key.
+    /// - Returns: The files in the order of the requests. `nil` also for a request that needs more than the look-up of its key.
     func stored(_ requests: [FileRequest]) throws(ImageCacheError) -> [CachedFile?] {
         let lookups = requests.enumerated().compactMap { PlainLookup($1, at: $0, in: self) }
         var files = [CachedFile?](repeating: nil, count: requests.count)
@@ -46,7 +46,7 @@ extension Fetcher {
             try store.touch(bodies.compactMap { $0?.entry })
             for (hit, body) in zip(hits, bodies) {
                 guard let body else { continue }
-                // Without it, or with an error, the request goes the usual way.
+                // A request for which this fails is served by a separate fetch.
                 files[hit.lookup.place] = try? file(
                     body, of: hit.candidate, for: hit.lookup.resolved, as: hit.served.isStale ? .stale : .disk,
                     hit.status)

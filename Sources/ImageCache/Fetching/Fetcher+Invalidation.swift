@@ -6,10 +6,10 @@ import Transfer
 
 /// Stored responses that a new response replaces or makes invalid.
 extension Fetcher {
-    /// Removes the stored responses that the origin was asked to validate and that a stored body replaces (RFC 9111 section 4.3.3), also if it is
-    /// another variant, and the images made from them.
+    /// Removes the stored responses that the origin was asked to validate and that a stored body replaces (RFC 9111 section 4.3.3), including other
+    /// variants, and the images made from them.
     ///
-    /// - Returns: The file, in the generation that it belongs to afterwards.
+    /// - Returns: The file with the generation after the removal.
     func replace(_ conditional: ConditionalRequest, by file: CachedFile, _ resolved: ResolvedRequest) -> CachedFile {
         guard file.isStored, !conditional.candidates.isEmpty else { return file }
         let replaced = (conditional.validation?.candidates ?? []).map { conditional.candidates[$0].entry }
@@ -24,8 +24,8 @@ extension Fetcher {
     /// Invalidates the stored responses for the URLs of a successful unsafe request (RFC 9111 section 4.4), and the images made from them, in the
     /// request's own namespace and in the shared one.
     ///
-    /// - Parameter generation: The one in which the request began.
-    /// - Returns: The generation that its own response belongs to.
+    /// - Parameter generation: The generation in which the request began.
+    /// - Returns: The generation that the response to the request belongs to.
     func invalidate(after head: ResponseHead, _ resolved: ResolvedRequest, _ generation: Generation) -> Generation {
         invalidate(after: HTTPResponse(status: head.status, headerFields: head.fields), resolved, generation)
     }
@@ -33,7 +33,7 @@ extension Fetcher {
     func invalidate(after response: HTTPResponse, _ resolved: ResolvedRequest, _ generation: Generation) -> Generation {
         var generation = generation
         for url in rules.urlsInvalidated(by: response, to: resolved.cacheRequest) {
-            // A store that fails here fails the commit as well, and says so there.
+            // A failure of the store is reported by the commit, which fails too.
             hotResponses.forget(url, of: resolved.request.owner)
             let requests = resolved.requestKeys(ofURL: url)
             remote?.invalidate(

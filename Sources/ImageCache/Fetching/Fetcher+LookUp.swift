@@ -10,7 +10,7 @@ import Transfer
 extension Fetcher {
     // MARK: Candidates
 
-    /// The entries stored under a key: of many variants only those that may match the request.
+    /// The entries stored under a key. If there are many variants, only those that may match the request.
     private func entries(_ key: EntryKey, for resolved: ResolvedRequest) throws(StoreError) -> [StoredEntry] {
         try store.entries(for: key) { CacheRules.variantKey($0, of: resolved.cacheRequest.fields) }
     }
@@ -103,7 +103,7 @@ extension Fetcher {
         }
         let found = try entries()
         if found.isEmpty { return [] }
-        // A generation stands for what is read after it, and whose it is was not known before.
+        // A generation must be read before the entries that it covers, and their URLs were not known before: the entries are read twice.
         let generations = found.map { store.generation(of: $0.url) }
         let confirmed = try Set(entries().map(\.id))
         return zip(found, generations).compactMap { entry, generation in
@@ -132,7 +132,7 @@ extension Fetcher {
         var file: CachedFile? { if case .file(let file) = body { file } else { nil } }
     }
 
-    /// Opens the stored response that a look-up serves; `nil` if it serves none, with the decision that led to that.
+    /// Opens the stored response that a look-up serves, and returns the last decision. The hit is `nil` if no response may be served.
     func open(
         _ lookup: inout Lookup, for resolved: ResolvedRequest
     ) throws(ImageCacheError) -> (hit: Hit?, decision: StoredDecision) {
@@ -162,7 +162,7 @@ extension Fetcher {
         }
     }
 
-    /// The stored file for a request, if it may be served as it is, without a request to the origin.
+    /// The stored file for a request, if it may be served without a request to the origin.
     func stored(_ request: FileRequest) throws(ImageCacheError) -> CachedFile? {
         let resolved = try ResolvedRequest(request, by: rules)
         var lookup = Lookup(resolved.cacheRequest, try candidates(for: resolved), allowing: .usable)
@@ -176,7 +176,8 @@ extension Fetcher {
         var needsRevalidation = false
     }
 
-    /// The stored response to a request for a part, the head or a change of a file, if it may be served without asking the origin.
+    /// The stored response to a request for a range or the head of a file, or to a conditional request, if it may be served without a request to
+    /// the origin.
     func storedResponse(_ resolved: ResolvedRequest) throws(ImageCacheError) -> StoredResponseHit? {
         var lookup = Lookup(
             resolved.asked, try candidates(for: resolved), partial: try partialCandidate(for: resolved),
@@ -209,8 +210,8 @@ extension Fetcher {
 
     /// Looks up the stored file for a request, also by the digest that the request expects.
     ///
-    /// - Parameter wait: The wait for another fetch that has just ended. The response that it brought is served whatever the policy says of
-    ///   older ones.
+    /// - Parameter wait: The wait for another fetch that has just ended. The response that the other fetch stored is served even if the policy
+    ///   excludes older ones.
     func lookUp(_ resolved: ResolvedRequest, after wait: KeyWait? = nil) throws(ImageCacheError) -> LookupResult {
         let candidates = try candidates(for: resolved)
         if let wait, let file = try stored(since: wait, candidates, resolved) {
@@ -254,7 +255,7 @@ extension Fetcher {
         var began: Date
         /// The candidates that were stored before.
         var known: [StoredCandidate] = []
-        /// The reason to ask the origin before the wait.
+        /// The reason for the request to the origin, as determined before the wait.
         var status: CacheStatus
     }
 
@@ -274,7 +275,7 @@ extension Fetcher {
 
     // MARK: Bodies
 
-    /// Opens a stored body; `nil` if it is gone or damaged, or lacks the SHA-256 that the request names.
+    /// Opens a stored body; `nil` if it was removed or is damaged, or if it does not have the digest, pieces or size that the request expects.
     ///
     /// - Parameter notesUse: False if the use of the entry was noted in the store already.
     func open(
@@ -300,12 +301,12 @@ extension Fetcher {
         }
     }
 
-    /// The file of an open body for a request; `nil` if the body lacks the SHA-256 that the request names.
+    /// The file of an open body for a request; `nil` if the body does not have the digest, pieces or size that the request expects.
     func file(
         _ body: StoredBody, of candidate: StoredCandidate, for resolved: ResolvedRequest,
         as source: CachedFile.Source, _ status: CacheStatus, bytesTransferred: Int64 = 0
     ) throws(ImageCacheError) -> CachedFile? {
-        // The digest is the original's.
+        // The digest belongs to the original, not to an image made from it.
         if candidate.made.isEmpty, !(try resolved.request.accepts(body, of: candidate.record.response)) {
             return nil
         }

@@ -6,9 +6,9 @@ import HTTPSemantics
 import HTTPTypes
 import Transfer
 
-/// Responses that begin before their body is there: for a proxy, and for requests about a part or the head of a file.
+/// Responses that begin before their body is complete: for a proxy, and for requests for a range or the head of a file.
 extension Fetcher {
-    /// Performs the fetch of a response, begun for the client that asked first.
+    /// Performs the fetch of a response for the client that requested it first.
     ///
     /// - Parameter consumer: ``Consumer/response(_:publishing:)``.
     func respond(
@@ -19,9 +19,9 @@ extension Fetcher {
         }
     }
 
-    /// Sends one client's request past the store (``Consumer/oneClient``). Returns when the response has ended.
+    /// Forwards one client's request and its response without the store (``Consumer/oneClient``). Returns when the response has ended.
     ///
-    /// - Throws: `.notStorable` after a response that went past the store.
+    /// - Throws: `.notStorable` after a response that was not stored.
     func forwardUncached(
         _ resolved: ResolvedRequest, _ status: CacheStatus, _ task: FetchPool.SharedTask, in generation: Generation
     ) async throws(ImageCacheError) -> CachedFile {
@@ -32,7 +32,7 @@ extension Fetcher {
         }
     }
 
-    /// Reports the end of the fetch to those that still wait for its start.
+    /// Performs the work of a fetch, and reports its end to requests that still wait for its start.
     private func starting(
         _ fetch: Fetch, _ resolved: ResolvedRequest, _ work: () async throws(ImageCacheError) -> CachedFile
     ) async throws(ImageCacheError) -> CachedFile {
@@ -49,7 +49,7 @@ extension Fetcher {
         }
     }
 
-    /// The response to a request from a file that was just loaded.
+    /// The response to a request from a file that was just fetched.
     func response(to resolved: ResolvedRequest, from file: CachedFile) throws(ImageCacheError) -> CachedResponse {
         var response = file.response
         response.extent = .complete(length: file.size)
@@ -57,12 +57,12 @@ extension Fetcher {
             throw ImageCacheError(
                 .wrongBytes, url: resolved.url, message: "what was loaded does not answer the request")
         }
-        // The values are empty where another request has received it.
+        // The cookies are empty if another request received the response.
         let head = rules.head(of: served, from: response).withCookies(of: response)
         return CachedResponse(head, served.range(of: file.size), of: file)
     }
 
-    /// Asks the origin for a file's head alone, and lets what is stored learn from it (RFC 9111 section 4.3.5).
+    /// Requests a file's head from the origin, and updates the stored responses with it (RFC 9111 section 4.3.5).
     func head(_ resolved: ResolvedRequest) async throws(ImageCacheError) -> CachedResponse {
         let fetch = Fetch(resolved.url, for: resolved.request)
         var request = resolved.transferRequest(for: fetch)

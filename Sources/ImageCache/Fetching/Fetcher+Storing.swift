@@ -16,7 +16,7 @@ extension Fetcher {
         }
     }
 
-    /// Commits a whole body that was asked for in a generation.
+    /// Commits a complete body that was requested in a generation.
     func store(
         _ result: TransferResult, sink: DownloadSink, writer: BodyWriter, resolved: ResolvedRequest,
         _ status: CacheStatus,
@@ -70,13 +70,12 @@ extension Fetcher {
         return entry
     }
 
-    /// Commits a body unless its resource was invalidated since the request began, or an answer to a later request has taken its
-    /// place. `nil`: then it is not to be stored.
+    /// Commits a body; `nil` if its resource was invalidated since the request began, or if the response to a later request has replaced it.
     func commit(
         _ new: NewEntry, _ record: ResponseRecord, _ writer: BodyWriter
     ) async throws(StoreError) -> StoredBody? {
         guard var new = try placed(new, record) else { return nil }
-        // Each further round is a change by somebody else.
+        // Each further round follows a change by another request or process.
         for _ in 0..<8 {
             do throws(StoreError) { return try await writer.commit(new, on: executor) } catch {
                 guard error.code == .outdated else { throw error }
@@ -89,9 +88,10 @@ extension Fetcher {
         return nil
     }
 
-    /// Puts a response that does not vary on all of its query where requests for equivalent URLs find it; another one stays where it is.
+    /// Moves a response that does not vary on all of its query to the key under which requests for equivalent URLs find it. Other responses keep
+    /// their key.
     ///
-    /// - Returns: `nil` when it must not be stored: invalidated meanwhile, or older than what is there.
+    /// - Returns: `nil` if the response must not be stored: its resource was invalidated meanwhile, or a later response is stored.
     private func placed(_ entry: NewEntry, _ record: ResponseRecord) throws(StoreError) -> NewEntry? {
         guard let variance = SearchVariance(record.response.fields),
             let variant = rules.searchVariant(of: record.response, url: record.url), let key = entry.key.request
@@ -107,7 +107,7 @@ extension Fetcher {
         return entry
     }
 
-    /// Returns true if the answer to a later request is in an entry's place.
+    /// Returns true if the response to a later request is stored in an entry's place.
     func hasLater(than record: ResponseRecord, at new: NewEntry) throws(StoreError) -> Bool {
         let inPlace = try store.entries(for: new.key) { _ in new.variant }.first { $0.variant == new.variant }
         let later = inPlace.flatMap { ResponseRecord(decoding: $0.metadata)?.response.requestTime }
@@ -115,7 +115,7 @@ extension Fetcher {
         return later > record.response.requestTime && !CacheRules.clockWentBack(since: later, now: now())
     }
 
-    /// A 304: refreshes what is stored and serves it; `nil` when that is gone.
+    /// Updates the stored responses after a 304, and opens the one to serve; `nil` if it was removed.
     func confirm(
         _ result: TransferResult, _ conditional: ConditionalRequest, _ resolved: ResolvedRequest
     ) async throws(ImageCacheError) -> CachedFile? {
@@ -132,7 +132,7 @@ extension Fetcher {
             redirects: result.head.storedRedirects, finalURL: result.head.finalURL,
             requestTime: result.head.requestTime, responseTime: result.head.responseTime)
         guard case .refreshed(let refreshed) = outcome else { return nil }
-        // The first of them answers.
+        // The first of them is served.
         var first: StoredCandidate?
         for refreshed in refreshed {
             let updated = try await update(
@@ -147,7 +147,7 @@ extension Fetcher {
         return try open(answer, for: resolved, as: .revalidated, status, bytesTransferred: result.bytesReceived)
     }
 
-    /// Gives a stored response its new fields.
+    /// Updates the fields of a stored response.
     ///
     /// - Parameter holds: True to hold its body from then on, if the store holds bodies.
     func update(
@@ -155,7 +155,7 @@ extension Fetcher {
     ) async throws(ImageCacheError) -> StoredCandidate {
         var candidate = candidate
         candidate.record.response = response
-        // Without the entry there is nothing that a generation could stand for: the one that it was read in is over.
+        // If the entry was removed, the candidate keeps the generation that it was read in, which has ended.
         do throws(StoreError) {
             if candidate.made.isEmpty {
                 let after = try await store.updateMetadata(
@@ -177,7 +177,7 @@ extension Fetcher {
         return candidate
     }
 
-    /// The variant that a response becomes when it is updated; `nil`: it stays the one that it is.
+    /// The variant of an updated response; `nil` to keep the entry's variant.
     private func variant(of response: StoredResponse, at entry: StoredEntry) -> String? {
         entry.key.isOfNoVarySearch ? nil : rules.variantKey(of: response)
     }

@@ -6,7 +6,7 @@ import HTTPCaching
 import HTTPTypes
 import Transfer
 
-/// The parts of a cache that its fetches share. ``FetchDriver`` performs each fetch.
+/// The parts of a cache that its fetches share. A ``FetchDriver`` performs each fetch.
 struct Fetcher: Sendable {
     let store: DiskStore
     let rules: CacheRules
@@ -18,9 +18,9 @@ struct Fetcher: Sendable {
     let maxVariants: Int
     let sweeper: Sweeper?
     let hotResponses: HotResponses
-    /// All fetches under way, whoever consumes them.
+    /// All fetches in progress, for every consumer.
     let pool = FetchPool()
-    /// Those of them that ask an origin.
+    /// The fetches that ask an origin.
     let fetches = RunningFetches()
     let executor: BlockingExecutor
     let warnings: StoreWarnings
@@ -59,10 +59,11 @@ struct Fetcher: Sendable {
     /// The consumer that a fetch is begun for.
     enum Consumer: Sendable {
         case file
-        /// A response. It waits so long for another process, and is published under the key when it turns out to be for all.
+        /// A response. The fetch waits for another one as `KeyWaiting` says, and is published under the key when its response may answer other
+        /// requests.
         case response(KeyWaiting, publishing: FetchKey?)
-        /// One client, to whom the origin's response is passed on. It answers nobody else, but for a POST's that says it answers
-        /// a later GET (RFC 9110 section 9.3.3).
+        /// One client, to which the origin's response is forwarded. The response answers no other request, except for a response to a POST that
+        /// says that it answers a later GET (RFC 9110 section 9.3.3).
         case oneClient
 
         var isFile: Bool { if case .file = self { true } else { false } }
@@ -78,7 +79,7 @@ struct Fetcher: Sendable {
         }
     }
 
-    /// Joins the fetch that brings the file for a request, or starts one. Each unsafe request is a fetch of its own.
+    /// Joins the fetch of a request's file, or starts one. Each unsafe request has a separate fetch.
     func subscribe(to request: FileRequest) -> FetchPool.Subscription {
         var key: FetchKey?
         if request.isSafe, request.transport == nil {
@@ -106,7 +107,7 @@ struct Fetcher: Sendable {
         return try await subscription.value().sharing(!subscription.isFirst)
     }
 
-    /// Performs a fetch: the store's response, or the origin's.
+    /// Performs a fetch: returns the store's response or the origin's.
     func performFetch(
         _ resolved: ResolvedRequest, _ task: FetchPool.SharedTask, for consumer: Consumer
     ) async throws(ImageCacheError) -> CachedFile {
@@ -135,7 +136,7 @@ struct Fetcher: Sendable {
         subscription.keepUntilEnd()
     }
 
-    /// Raises the priority of a fetch of an equal request, if there is one, to that of this request.
+    /// Raises the priority of a fetch of an equal request, if there is one, to this request's priority.
     func raise(_ request: FileRequest) {
         guard request.priority > .background, let resolved = try? ResolvedRequest(request, by: rules) else { return }
         fetches.raise(resolved.key, to: request.priority)
@@ -148,7 +149,7 @@ struct Fetcher: Sendable {
         do throws(StoreError) { return try store.tryLock(resolved.key) } catch { throw ImageCacheError(error) }
     }
 
-    /// The key's lock; `nil` if the wait for it was given up.
+    /// The key's lock; `nil` if the wait has ended without it.
     func lock(_ resolved: ResolvedRequest, _ waiting: KeyWaiting) async throws(ImageCacheError) -> ByteLock? {
         var patience = KeyPatience(waiting, resolved.request.transfer, now: .now)
         do {

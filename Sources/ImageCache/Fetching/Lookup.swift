@@ -9,9 +9,9 @@ struct StoredCandidate: Sendable {
     var record: ResponseRecord
     /// The generation of the resource when the entry was read.
     var generation: Generation
-    /// All images made of an evicted original that this candidate replaces, ``entry`` first (``FileRequest``).
+    /// All images made from an evicted original that this candidate replaces, ``entry`` first (``FileRequest``).
     var made: [StoredDerivedImage] = []
-    /// True if the store holds this body for the process already.
+    /// True if the store already holds this body for the process.
     var isHeld = false
 
     /// `nil` if the metadata is damaged.
@@ -23,9 +23,9 @@ struct StoredCandidate: Sendable {
         self.generation = generation
     }
 
-    /// The candidate for an evicted original; `nil` if nothing was made of it.
+    /// The candidate for an evicted original; `nil` if no image made from it is stored.
     init?(madeOfEvictedOriginal made: [StoredDerivedImage], _ generation: Generation) {
-        // The newest knows most about the original's response.
+        // The newest image has the latest fields of the original's response.
         let newestFirst = made.sorted {
             $0.record.response.response.responseTime > $1.record.response.response.responseTime
         }
@@ -43,9 +43,9 @@ struct PartialCandidate {
     var response: StoredResponse
 }
 
-/// One look into the store: the candidates for a request, and what may be served of them.
+/// One look-up: the candidates for a request, and the decision which of them may be served.
 ///
-/// A candidate whose body turns out to be missing or damaged is removed, and the rules decide about the others.
+/// A candidate whose body is found missing or damaged is removed, and the rules decide about the others.
 struct Lookup {
     let request: CacheRequest
     let allowance: StoredDecision.Allowance
@@ -64,7 +64,7 @@ struct Lookup {
         self.allowance = allowance
     }
 
-    /// The responses that the decision refers to: those of ``candidates``, then that of ``partial``.
+    /// The responses that the decision refers to by their index: those of ``candidates``, followed by the one of ``partial``.
     var responses: [StoredResponse] {
         var responses = candidates.map(\.record.response)
         if let partial { responses.append(partial.response) }
@@ -87,11 +87,12 @@ struct Lookup {
         if index < candidates.count { candidates.remove(at: index) } else { partial = nil }
     }
 
-    /// The candidates that were received while another fetch was waited for, as a look-up of their own: the earlier ones count again
-    /// once they were confirmed.
+    /// A look-up of the candidates that were received during the wait for another fetch. Earlier candidates are included if they were confirmed
+    /// during the wait.
     ///
     /// - Parameters:
-    ///   - began: The time at which the wait began. A response from the future was received before the clock was set back.
+    ///   - began: The time at which the wait began. A response with a later time than `now` was received before the clock was set back, and is
+    ///     excluded.
     ///   - known: The candidates of the look-up before the wait.
     func stored(since began: Date, besides known: [StoredCandidate], now: Date) -> Lookup {
         let received = candidates.filter { candidate in

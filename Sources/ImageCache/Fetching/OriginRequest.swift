@@ -3,21 +3,21 @@ import HTTPCaching
 import HTTPTypes
 import Transfer
 
-/// One request to the origin: for which consumer, in which generation of its resource, and with which stored responses at hand.
+/// One request to the origin: its consumer, the generation of its resource, and the stored responses that it may use.
 struct OriginRequest: Sendable {
     let resolved: ResolvedRequest
     let conditional: ConditionalRequest
-    /// The one that the request begins in.
+    /// The generation in which the request begins.
     let generation: Generation
     let task: FetchPool.SharedTask
     let consumer: Fetcher.Consumer
-    /// The key's, if it is held. Released as soon as nobody else can use the response.
+    /// The key's lock, if it is held. Released as soon as no other request can use the response.
     let lock: ByteLock?
-    /// False when a stored body that was to answer in place of the response has turned out to be damaged.
+    /// False after a stored body that was to replace the response turned out to be damaged.
     var mayReuseBodies = true
     var fetch: Fetch { task.context }
 
-    /// The place of a body in the store.
+    /// Begins a body in the store.
     func storing(under key: EntryKey, by fetcher: Fetcher) throws(ImageCacheError) -> ResponseSink.Storing {
         let writer = try fetcher.beginBody(key, generation)
         return .init(
@@ -27,7 +27,7 @@ struct OriginRequest: Sendable {
             writer: writer)
     }
 
-    /// Returns true if a stale response is preferred to one with this status. For files this is decided after the transfer.
+    /// Returns true if a stale response is served instead of one with this status. For files this is decided after the transfer.
     func mayServeStale(after status: HTTPResponse.Status, by fetcher: Fetcher) -> Bool {
         conditional.staleCandidate(
             for: resolved.cacheRequest, after: status, by: fetcher.rules, at: fetcher.now()) != nil

@@ -13,11 +13,11 @@ struct Sources: Sendable {
         signatures = configuration.rules.signatures
     }
 
-    /// The transport of one fetch: everything that a request asks for, for every consumer of the body.
+    /// The transport of one fetch, with the layers that the request needs.
     ///
-    /// A body passes these layers in this order, each only if the request needs it:
-    /// 1. the HTTP client, or the transport that the request brings along;
-    /// 2. the gate of the request's origin, which lets a transfer begin and observes its outcome;
+    /// A body passes these layers in order, each only if the request needs it:
+    /// 1. the HTTP client, or the request's own transport;
+    /// 2. the gate of the request's origin, which delays the start of a transfer and observes its outcome;
     /// 3. segments: several connections for a large body;
     /// 4. mirrors, and the verification of length, pieces and digest, which repairs a damaged piece from another mirror.
     func transport(for request: FileRequest, of fetch: Fetch) -> any HTTPTransport {

@@ -1,17 +1,17 @@
 import FoundationEssentials
 import HTTPCaching
 
-/// The decision of the caching rules about the stored responses for a request. Only this type asks the rules.
+/// The decision of the caching rules about the stored responses for a request. Only this type calls the rules' `decide`.
 struct StoredDecision {
     /// The stored responses that may be served without waiting for the origin.
     enum Allowance: Equatable {
-        /// Those that the rules let answer the request.
+        /// The responses that the rules allow.
         case usable
-        /// As `usable`, and stale ones within `stale-while-revalidate` (RFC 5861 section 3), which are then revalidated.
+        /// As `usable`, and stale responses within `stale-while-revalidate` (RFC 5861 section 3), which are then revalidated.
         case staleWhileRevalidating
-        /// Fresh ones.
+        /// Fresh responses.
         case fresh
-        /// All, if they are at most so many seconds stale. The origin is not asked. `nil`: no limit.
+        /// All responses that are at most this many seconds stale; with `nil`, all. The origin is not asked.
         case storedOnly(maxStale: Int64?)
     }
 
@@ -50,7 +50,7 @@ struct StoredDecision {
     /// The failure of a request that accepts only a stored response.
     var failure: CacheFailure? { if case .fail(let failure) = decision { failure } else { nil } }
 
-    /// The request to the origin that the decision leads to, about the responses that it was made of.
+    /// The request to the origin that the decision leads to, with the responses that the decision was made about.
     func conditionalRequest(about candidates: [StoredCandidate]) -> ConditionalRequest {
         switch decision {
         case .validate(let validation), .serveAndRevalidate(_, let validation):
