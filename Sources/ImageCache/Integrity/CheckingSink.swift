@@ -3,50 +3,51 @@ import Digests
 import HTTPTypes
 import Transfer
 
-/// The error of a body that is not what was announced, found while it arrived.
+/// The error of a received body without the expected properties.
 enum BodyDefect: Error, Sendable {
-    /// Its length is another one.
+    /// The body has another length, in bytes.
     case length(Int64, expected: Int64)
-    /// A piece of it has another digest.
+    /// A piece of the body has another digest.
     case piece(index: Int, Range<Int64>)
-    /// All of it has another digest.
+    /// The whole body has another digest.
     case digest(String, expected: String)
 }
 
-/// Hands a body on in pieces that have been verified: what is damaged never reaches the store.
+/// Passes a body on in verified pieces, so that damaged bytes never reach the store.
 ///
-/// Without piece digests it hands on what comes, and verifies the length.
+/// Without piece digests, it passes bytes on as they arrive and verifies the length.
 ///
-/// `@unchecked Sendable`: used by its transfer, and between transfers by the one who runs them, as `BodySink` guarantees.
+/// `@unchecked Sendable`: used by its transfer, and between transfers by the caller that runs them. `BodySink` guarantees that calls do not
+/// overlap.
 final class CheckingSink: BodySink, @unchecked Sendable {
-    /// The reader of a body of unknown length has paused before the body's last piece, and there is no later write that would bring the piece.
+    /// The inner sink paused before the last piece of a body of unknown length, and no later write can pass the piece on.
     private struct LastPieceIsNotTaken: Error {}
 
     private let inner: any BodySink
     private let integrity: BodyIntegrity
     private let pieces: PieceDigests?
-    /// In place of what is held: the same bytes under another origin's validator.
+    /// Replaces the held partial's validator: the same bytes under another origin's validator.
     var basis: HeldPartial?
-    /// The head that the body under way began with.
+    /// The head that the current body began with.
     private(set) var head: ResponseHead?
-    /// The length of the whole body, when it is known.
+    /// The length of the whole body in bytes, if it is known.
     private(set) var total: Int64?
-    /// The number of times that a body began at its first byte.
+    /// The number of times that the body began at byte 0.
     private(set) var beginnings = 0
 
-    /// The offset of the next byte that goes to the sink behind this one.
+    /// The offset of the next byte for the inner sink.
     private var position: Int64 = 0
-    /// Bytes from `position` on that belong to the piece under way.
+    /// The bytes of the current piece from `position` on.
     private var waiting: [UInt8] = []
-    /// True if `waiting` is a piece that has been verified, and that the inner sink has yet to take.
+    /// True if `waiting` was verified and the inner sink has not accepted it yet.
     private var isVerified = false
-    /// Bytes at the beginning of the next write that were taken before the inner sink paused.
+    /// The number of bytes at the beginning of the next write that were processed before the inner sink paused.
     private var taken = 0
-    /// True if the head said how long the body is, so that a body of another length is refused before it is read.
+    /// True if the head announced the length, which was checked before the body was read.
     private var hasLength = false
-    /// Bytes of the same piece before `position`: the part of it that an earlier run has left behind.
+    /// The bytes of the current piece before `position`, which an earlier transfer received.
     private var lead: [UInt8] = []
-    /// The end of the range under way.
+    /// The end of the current range.
     private var end: Int64 = .max
 
     init(_ inner: any BodySink, _ integrity: BodyIntegrity) {
@@ -100,16 +101,16 @@ final class CheckingSink: BodySink, @unchecked Sendable {
         basis = nil
     }
 
-    /// The bytes that are held of the piece that goes on at a place.
+    /// The held bytes of the piece that contains an offset, up to the offset.
     private func begunPiece(at place: Int64) -> [UInt8] {
         guard let pieces, place % pieces.length != 0 else { return [] }
         return inner.heldBytes(place - place % pieces.length..<place) ?? []
     }
 
-    /// Drops the bytes of the piece under way that the inner sink does not have.
+    /// Drops the bytes of the current piece that the inner sink does not have.
     private func drop() { (waiting, isVerified) = ([], false) }
 
-    /// Returns true if all bytes of the piece under way come by here, or are held.
+    /// Returns true if all bytes of the current piece are held or will be received.
     private func canVerifyPiece(_ length: Int64) -> Bool {
         let start = position - Int64(lead.count)
         return start % length == 0 && start + length <= end
@@ -158,7 +159,7 @@ final class CheckingSink: BodySink, @unchecked Sendable {
         return verdict
     }
 
-    /// Verifies the piece under way, which is whole.
+    /// Verifies the current piece, which is complete.
     private func verifyPiece() throws {
         guard let pieces, !waiting.isEmpty, !isVerified else { return }
         let start = position - Int64(lead.count)
@@ -174,7 +175,7 @@ final class CheckingSink: BodySink, @unchecked Sendable {
         }
     }
 
-    /// Hands on the piece that has been verified, if there is one. Returns false if the inner sink has paused.
+    /// Passes the verified piece on, if there is one. Returns false if the inner sink has paused.
     private func handOnVerified() throws -> Bool {
         guard isVerified else { return true }
         guard case .accepted = try waiting.withUnsafeBytes({ try handOn($0) }) else { return false }
@@ -189,7 +190,7 @@ final class CheckingSink: BodySink, @unchecked Sendable {
         return try RunningDigest.digest(pieces.algorithm, of: bytes) == pieces.digests[index]
     }
 
-    /// Bodies that are verified while they arrive must come in order.
+    /// Bodies whose pieces are verified must be received in order.
     var segmentUnit: Int64? { pieces == nil ? inner.segmentUnit : nil }
 
     var segmentLimit: Int64? { inner.segmentLimit }
@@ -213,10 +214,10 @@ final class CheckingSink: BodySink, @unchecked Sendable {
             do {
                 if !hasLength { try check(position + Int64(waiting.count)) }
                 try verifyPiece()
-                // Only the last piece of a body of unknown length is handed on here.
+                // Only the last piece of a body of unknown length is passed on here.
                 guard try handOnVerified() else { throw LastPieceIsNotTaken() }
             } catch {
-                // A bad piece leaves the good ones before it.
+                // A bad piece does not affect the good ones before it.
                 try inner.end(.cut)
                 throw error
             }
@@ -228,27 +229,27 @@ final class CheckingSink: BodySink, @unchecked Sendable {
 
     // MARK: Between transfers
 
-    /// Verifies the digest of a body without missing bytes. Of one that is wrong nothing is left.
+    /// Verifies the digest of a body without missing bytes, and discards the body if the digest is wrong.
     func verifyWhole() throws {
         do { try verifyBody() } catch let defect as BodyDefect {
             try end(.discarded)
             throw defect
         } catch {
-            // Other errors show when the body is stored.
+            // Other errors are reported when the body is stored.
         }
     }
 
-    /// The outcome of putting a piece in its place that was fetched by itself.
+    /// The outcome of replacing a piece.
     enum Replacement {
-        /// It is in its place.
+        /// The piece was written.
         case done
-        /// It is wrong too, or belongs elsewhere.
+        /// The new piece is also wrong, or is not the next one.
         case unsuitable
-        /// The part of it that an earlier run has left behind is wrong: all that is held is dropped.
+        /// The held part of the piece, from an earlier transfer, is wrong. All held bytes were discarded.
         case heldIsWrong
     }
 
-    /// Puts a piece in its place that was fetched by itself, behind what has been handed on.
+    /// Writes a piece that was fetched by itself after the bytes that were passed on.
     func replace(piece index: Int, _ range: Range<Int64>, by bytes: [UInt8]) throws -> Replacement {
         guard let head, let total, range.lowerBound == position - Int64(lead.count), try isPiece(index, bytes) else {
             return .unsuitable

@@ -6,14 +6,14 @@ import RawStructuredFieldValues
 
 /// Digests in the fields of a response (RFC 9530).
 enum DigestFields {
-    /// The algorithms that are not deprecated (RFC 9530 section 5), the one that is preferred first.
+    /// The algorithms that are not deprecated (RFC 9530 section 5), in order of preference.
     private static let algorithms = [DigestAlgorithm.sha256, .sha512]
 
     /// The value of `Want-Repr-Digest`.
     static let wanted = "sha-256=10, sha-512=5"
 
-    /// The digest that the head of a response gives of the whole representation: `Repr-Digest`, or `Content-Digest` where the
-    /// response's content is all of it. `nil` for none that is well-formed and known.
+    /// The digest of the whole representation in the head of a response: `Repr-Digest`, or `Content-Digest` if the response's content is the whole
+    /// representation. `nil` if no digest is well-formed and of a known algorithm.
     static func digest(in fields: HTTPFields, of status: HTTPResponse.Status) -> Digest? {
         digest(fields[values: .reprDigest])
             ?? (status == .partialContent ? nil : digest(fields[values: .contentDigest]))

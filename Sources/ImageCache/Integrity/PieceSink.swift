@@ -2,9 +2,9 @@ import HTTPSemantics
 import HTTPTypes
 import Transfer
 
-/// Takes one part of a body into memory: of a 206 for exactly that range of a body of that length.
+/// Receives one range of a body into memory, from a 206 with exactly this range and length of the body.
 ///
-/// `@unchecked Sendable`: used by one transfer, and after it by the one who ran it, as `BodySink` guarantees.
+/// `@unchecked Sendable`: used by one transfer, and after it by the caller that ran it. `BodySink` guarantees that calls do not overlap.
 final class PieceSink: BodySink, @unchecked Sendable {
     private let range: Range<Int64>
     private let total: Int64

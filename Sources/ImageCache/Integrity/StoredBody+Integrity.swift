@@ -4,8 +4,8 @@ import HTTPCaching
 import HTTPTypes
 
 extension FileRequest {
-    /// Returns true if a stored body has the size, and the digest or pieces, that the request expects, and a verified digest if the request
-    /// requires one.
+    /// Returns true if a stored body has the size, and the digest or pieces, that the request expects. If the request requires a digest, the
+    /// response's must be verified.
     func accepts(_ body: StoredBody, of response: StoredResponse) throws(ImageCacheError) -> Bool {
         if let size = integrity.size, size != body.size { return false }
         if let expected = expectedDigest {
@@ -25,12 +25,12 @@ extension FileRequest {
 }
 
 extension StoredBody {
-    /// Reads the body.
+    /// Returns true if the body has the digest. Reads the whole body.
     func has(_ digest: Digest) throws(ImageCacheError) -> Bool {
         try BodyDigest.digest(digest.algorithm, ofFile: descriptor, size: size) == digest.bytes
     }
 
-    /// Reads the body up to the first piece with another digest.
+    /// Returns true if the body has the pieces. Reads the body up to the first piece with another digest.
     func has(_ pieces: PieceDigests) throws(ImageCacheError) -> Bool {
         guard pieces.fits(size: size) else { return false }
         for (index, digest) in pieces.digests.enumerated() {
@@ -43,10 +43,10 @@ extension StoredBody {
 }
 
 extension StoredResponse {
-    /// The digest that the response gives of its representation (RFC 9530).
+    /// The digest of the representation in the response's fields (RFC 9530).
     var digest: Digest? { DigestFields.digest(in: fields, of: status) }
 
-    /// The same; `nil` without libcrypto: nobody asked for it to be verified.
+    /// The digest in the response's fields; `nil` also without libcrypto, because the request did not ask for verification.
     var verifiableDigest: Digest? { digest.flatMap { (try? RunningDigest($0.algorithm)) == nil ? nil : $0 } }
 }
 

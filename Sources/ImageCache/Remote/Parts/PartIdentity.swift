@@ -7,15 +7,15 @@ import Transfer
 
 /// The identity of a representation whose parts are shared: equal identities have equal bytes.
 ///
-/// A digest of the entry's key, the resource that the bytes came from, its strong validator, the variant and the lengths: all that
-/// decides if a partial may be continued. A validator is unique to its resource only, and some servers give all variants the same one.
-/// An invalidation says that the bytes may be others under the same validator: parts from before and after it are not of one body.
+/// The digest covers everything that decides if a partial may be resumed: the entry's key, the resource that the bytes came from, its strong
+/// validator, the variant and the lengths. A validator is unique to its resource only, and some servers give all variants the same one. After an
+/// invalidation, other bytes may have the same validator, so parts from before and after it do not belong to one body.
 struct PartIdentity: Hashable, Sendable {
     static let byteCount = 32 + RemoteEpoch.size
 
-    /// Without the epoch.
+    /// The SHA-256 of the identity without the epoch.
     let digest: [UInt8]
-    /// The epoch of the resource, or a random number in its place.
+    /// The epoch of the resource, or a random number if it is not known.
     let epoch: [UInt8]
 
     private init(digest: [UInt8], epoch: [UInt8]) {
@@ -31,17 +31,16 @@ struct PartIdentity: Hashable, Sendable {
 
     var bytes: [UInt8] { digest + epoch }
 
-    /// The identity in an epoch; nil: it is not known, and no other machine's parts are of the same.
+    /// The identity in an epoch. With `nil`, the epoch is not known, and no parts of other machines have the same identity.
     func during(_ epoch: RemoteEpoch?) -> PartIdentity {
         PartIdentity(
             digest: digest, epoch: epoch?.digest ?? (0..<RemoteEpoch.size).map { _ in .random(in: 0 ... .max) })
     }
 
-    /// True for the same representation in whatever epoch.
+    /// Returns true for the same representation in any epoch.
     func isSameRepresentation(_ other: PartIdentity) -> Bool { digest == other.digest }
 
-    /// The identity before any invalidation; `nil` if parts of the response cannot be continued: it has no strong validator, or varies on
-    /// everything.
+    /// The identity before any invalidation; `nil` if parts of the response cannot be resumed, because it has no strong validator or `Vary: *`.
     init?(_ record: ResponseRecord, key: EntryKey, total: Int64, partSize: Int64, rules: CacheRules) {
         guard let validator = record.validator, let variant = rules.variantKey(of: record.response),
             let url = try? HTTPURL(record.finalURL)

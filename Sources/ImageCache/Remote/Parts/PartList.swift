@@ -1,14 +1,14 @@
-/// The list of a shared body's parts: complete when each part's SHA-256 is known, else of a body of which parts are being uploaded.
+/// The list of a shared body's parts. It is complete if it has each part's SHA-256; otherwise the parts are still being uploaded.
 struct PartList: Hashable, Sendable {
     let identity: PartIdentity
     /// The body's length in bytes.
     let total: Int64
     /// The length in bytes of each part but the last.
     let partSize: Int64
-    /// The SHA-256 of each part's bytes; nil while not all of them are there.
+    /// The SHA-256 of each part's bytes; `nil` until all parts are uploaded.
     let digests: [[UInt8]]?
 
-    /// The parts of a body that are on their way at a time: each is in memory until it is verified and written.
+    /// The number of parts of a body that are read at once. Each is in memory until it is verified and written.
     static let readsAtOnce = 4
     private static let digestSize = 32
     private static let maxCount: Int64 = 1 << 20
@@ -23,13 +23,13 @@ struct PartList: Hashable, Sendable {
 
     var count: Int { Int((total + partSize - 1) / partSize) }
 
-    /// The bytes of the body that a part has.
+    /// The range of a part's bytes in the body.
     func range(of index: Int) -> Range<Int64> {
         let start = Int64(index) * partSize
         return start..<min(total, start + partSize)
     }
 
-    /// The parts that a range of the body touches.
+    /// The indexes of the parts that a range of the body overlaps.
     func parts(touching range: Range<Int64>) -> Range<Int> {
         let range = range.clamped(to: 0..<total)
         if range.isEmpty { return 0..<0 }
@@ -47,7 +47,7 @@ struct PartList: Hashable, Sendable {
         return writer.bytes + (digests ?? []).joined()
     }
 
-    /// `nil` for bytes that are something else.
+    /// `nil` if the bytes are not a valid list.
     init?(decoding bytes: [UInt8]) {
         let size = PartIdentity.byteCount
         guard let identity = PartIdentity(bytes.prefix(size)) else { return nil }

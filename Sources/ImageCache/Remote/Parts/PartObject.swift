@@ -1,6 +1,6 @@
 import Digests
 
-/// A part of a shared body as an object of the remote store: a prefix that tells which part of which body it is, then its bytes.
+/// A part of a shared body as an object of the remote store: a prefix that identifies the body and the part, followed by the part's bytes.
 enum PartObject {
     private static let formatVersion: UInt8 = 1
 
@@ -14,7 +14,7 @@ enum PartObject {
         return writer.bytes
     }
 
-    /// The position of a part's bytes in its object; `nil` for an object that is something else, also for another part.
+    /// The position of a part's bytes in its object; `nil` if the object is not this part.
     static func content(of object: [UInt8], _ index: Int, _ list: PartList) -> Range<Int>? {
         let prefix = prefix(of: index, list)
         guard object.starts(with: prefix), object.count == prefix.count + list.range(of: index).count else {

@@ -1,7 +1,7 @@
-/// The state of the uploads of a body's parts: a value, without I/O.
+/// The state of the uploads of a body's parts, as a value without I/O.
 ///
-/// A part is offered when its bytes stand on the disk. A few are uploaded at once, in the order of the offers; one that failed is the
-/// next to be begun again, whenever something is begun.
+/// A part is offered when all of its bytes are on disk. A limited number of parts is uploaded at once, in the order of the offers. A part whose
+/// upload failed is the next to be started.
 struct PartProgress: Sendable {
     private let width: Int
     /// The SHA-256 of each part that is in the store.
@@ -14,8 +14,8 @@ struct PartProgress: Sendable {
     private(set) var uploadedCount = 0
 
     /// - Parameters:
-    ///   - digests: Of the parts, those that are known to be in the store.
-    ///   - width: The number of uploads at once.
+    ///   - digests: The SHA-256 of each part that is known to be in the store; `nil` for the others.
+    ///   - width: The largest number of concurrent uploads.
     init(digests: [[UInt8]?], width: Int) {
         self.digests = digests
         self.width = max(1, width)
@@ -24,12 +24,12 @@ struct PartProgress: Sendable {
         countUploaded()
     }
 
-    /// The digests of all parts, when all of them are in the store.
+    /// The digests of all parts, if all parts are in the store; otherwise `nil`.
     var allDigests: [[UInt8]]? { remaining == 0 ? digests.compactMap { $0 } : nil }
     var known: [[UInt8]?] { digests }
     var hasAny: Bool { remaining < digests.count }
 
-    /// Returns true if a part need not be offered any more.
+    /// Returns true if a part was offered already, or is in the store.
     func hasOffer(of index: Int) -> Bool { isOffered[index] }
 
     mutating func offer(_ index: Int) {
@@ -38,7 +38,8 @@ struct PartProgress: Sendable {
         waiting.append(index)
     }
 
-    /// The part to upload next; nil: none, or enough are under way. Its end is told by ``finished(_:digest:)`` or ``failed(_:)``.
+    /// The part to upload next; `nil` if there is none, or if the limit is reached. ``finished(_:digest:)`` or ``failed(_:)`` reports the end of
+    /// the upload.
     mutating func next() -> Int? {
         guard running.count < width, !waiting.isEmpty else { return nil }
         let index = waiting.removeFirst()
@@ -57,7 +58,7 @@ struct PartProgress: Sendable {
         while uploadedCount < digests.count, digests[uploadedCount] != nil { uploadedCount += 1 }
     }
 
-    /// Without effect after ``finished(_:digest:)``.
+    /// Has no effect after ``finished(_:digest:)``.
     mutating func failed(_ index: Int) {
         if running.remove(index) != nil { waiting.insert(index, at: 0) }
     }

@@ -3,17 +3,17 @@ import DiskStore
 import HTTPCaching
 import Transfer
 
-/// The parts of a large body that a fetch shares, and those that it has found shared.
+/// The parts of a large body that a fetch uploads, and the parts that it found in the remote store.
 struct SharedParts: Sendable {
-    /// Parts that are in the remote store.
+    /// The parts that are known to be in the remote store.
     var found: FoundParts?
-    /// The store was looked into.
+    /// True if the remote store was searched for parts.
     var hasLooked = false
-    /// The upload of the body that is being received.
+    /// The upload of the body that is being received, if any.
     var upload: PartUpload?
-    /// It is known if the body that is being received is uploaded.
+    /// True if the decision was made whether the body that is being received is uploaded.
     var isDecided = false
-    /// The state before the origin was asked.
+    /// The state in which the origin is asked.
     var fill: RemoteFill?
 }
 
@@ -21,15 +21,15 @@ extension Fetch {
     /// The number of parts that are known to be in the remote store.
     var partsFound: Int { shared.withLock { $0.found?.digests.count { $0 != nil } ?? 0 } }
 
-    /// True if the body is not uploaded while it comes.
+    /// True if the body is not uploaded during its transfer.
     var isUnshared: Bool { shared.withLock { $0.isDecided && $0.upload == nil } }
 }
 
-/// Watches a body arrive, and offers each part that stands on the disk to be uploaded.
+/// Observes a body as it is received, and offers each part for upload when all of its bytes are on disk.
 ///
-/// Used as the sink that it belongs to: by one thread at a time.
+/// Not thread-safe: used like the sink that owns it, by one thread at a time.
 final class PartSharing {
-    /// Decides if a response is shared.
+    /// Returns true if a response may be shared.
     typealias Rule = (StoredResponse) -> Bool
 
     private let remote: RemoteCache
@@ -39,7 +39,7 @@ final class PartSharing {
     private let fetch: Fetch
     private let isShared: Rule
     private var upload: PartUpload?
-    /// The place of the stream's next byte.
+    /// The offset of the stream's next byte.
     private var position: Int64 = 0
 
     init(
@@ -54,9 +54,10 @@ final class PartSharing {
         self.isShared = isShared
     }
 
-    /// A body begins, or goes on.
+    /// Begins or resumes a body.
     ///
-    /// - Parameter joinsOther: True if it goes on with bytes of another resource, a mirror: only the digest of the whole proves it.
+    /// - Parameter joinsOther: True if the held bytes came from another resource, such as a mirror. Only the digest of the whole body proves such a
+    ///   body, so it is not shared.
     func begin(
         _ record: ResponseRecord, _ placement: BodyPlacement, _ writer: BodyWriter, joinsOther: Bool
     ) {
@@ -79,8 +80,8 @@ final class PartSharing {
         }
     }
 
-    /// The identity of the parts that were found, or are being uploaded already, if they are of the same representation; otherwise that in
-    /// the epoch in which the origin was asked.
+    /// The identity of the parts that were found or are being uploaded, if they belong to the same representation; otherwise the identity in the
+    /// epoch in which the origin was asked.
     private func identity(_ identity: PartIdentity) -> PartIdentity {
         fetch.shared.withLock { shared in
             let known = [shared.upload?.list.identity, shared.found?.identity].compactMap { $0 }
@@ -90,7 +91,7 @@ final class PartSharing {
 
     private func start(_ list: PartList, _ record: ResponseRecord, _ writer: BodyWriter) {
         let head = record.encoded
-        // A body of one block is in memory until it is complete.
+        // A body of one block stays in memory until it is complete.
         guard head.count <= RemoteObject.maxHeadSize, let body = try? writer.openedBody() else { return end() }
         let former = (0..<list.count).filter { writer.hasBlocks(of: list.range(of: $0)) }
         let upload = fetch.shared.withLock { shared in
@@ -107,13 +108,13 @@ final class PartSharing {
         remote.advance(upload)
     }
 
-    /// The stream has brought further bytes.
+    /// Records further bytes of the stream.
     func wrote(_ count: Int, _ writer: BodyWriter) {
         wrote(position..<position + Int64(count), writer)
         position += Int64(count)
     }
 
-    /// Bytes of a range have come.
+    /// Records received bytes of a range.
     func wrote(_ range: Range<Int64>, _ writer: BodyWriter) {
         guard let upload, mayEndBlock(range, of: upload.list.total) else { return }
         let complete = upload.list.parts(touching: range).filter { index in
@@ -124,21 +125,21 @@ final class PartSharing {
         remote.advance(upload)
     }
 
-    /// The offset before which further connections begin and end, so that a machine that is killed leaves little that is not uploaded:
-    /// two parts from the first one that is not in the store. While uploads are slower than the network, the part that is arriving, so that
-    /// nobody waits for them; `nil`: nothing is shared, or the store takes nothing.
+    /// The offset before which additional connections begin and end, so that few received bytes are lost to other machines if this one fails: two
+    /// parts after the uploaded ones. If uploads are slower than the network, the limit is the end of the part that is being received, so that the
+    /// transfer does not wait for them. `nil` if nothing is uploaded, or if uploads fail.
     func segmentLimit(_ writer: BodyWriter) -> Int64? {
         guard let upload, let uploaded = upload.uploadedCount else { return nil }
         let arriving = writer.availableEnd / upload.list.partSize + 1
         return max(Int64(uploaded) + 2, arriving) * upload.list.partSize
     }
 
-    /// Most writes are in the middle of a block, and change nothing.
+    /// Returns false for a write in the middle of a block, which completes no part.
     private func mayEndBlock(_ range: Range<Int64>, of total: Int64) -> Bool {
         range.lowerBound / BodyWriter.unit != range.upperBound / BodyWriter.unit || range.upperBound == total
     }
 
-    /// Ends the upload: what comes is of another body.
+    /// Ends the upload, because the next bytes belong to another body.
     func end() {
         upload = nil
         fetch.shared.withLock { ($0.upload, $0.isDecided) = (nil, true) }
@@ -146,11 +147,11 @@ final class PartSharing {
 }
 
 extension RemoteSource {
-    /// The way to share a body while it arrives; `nil`: it is not shared, by the request.
+    /// The sharing of a body during its transfer; `nil` if the request does not allow it.
     func sharing(
         of resolved: ResolvedRequest, under key: EntryKey, _ epoch: Generation.Epoch, _ fetch: Fetch
     ) -> PartSharing? {
-        // The bytes of mirrors are proved by the digest of the whole alone.
+        // Only the digest of the whole body proves the bytes of mirrors.
         guard key == resolved.key, resolved.request.mirrors.isEmpty, rules.isShareable(resolved) else {
             fetch.shared.withLock { $0.isDecided = true }
             return nil
@@ -163,9 +164,9 @@ extension RemoteSource {
         }
     }
 
-    /// Completes the list of a file's parts; the list of one that the origin has confirmed gets its new head.
+    /// Completes the list of a file's parts. If the origin confirmed the file, the list gets the file's new head.
     ///
-    /// - Returns: True if parts are uploaded, with the fetch's lease.
+    /// - Returns: True if parts are uploaded. The upload then has the fetch's lease.
     func shareParts(
         of file: CachedFile, _ resolved: ResolvedRequest, _ fetch: Fetch, _ fill: RemoteFill
     ) -> Bool {
@@ -188,6 +189,6 @@ extension RemoteSource {
 }
 
 extension BodyPlacement {
-    /// True if bytes that are held become a part of the body.
+    /// True if held bytes become a part of the body.
     var goesOn: Bool { if case .whole = self { false } else { true } }
 }

@@ -1,26 +1,27 @@
 import ConcurrencyPrimitives
 import DiskStore
 
-/// The upload of one body's parts, behind its transfer: each is read from the disk when its upload begins.
+/// The upload of one body's parts during and after its transfer. Each part is read from the disk when its upload begins.
 final class PartUpload: Sendable {
     private struct State {
         var progress: PartProgress
-        /// A list, without the digests or with them, is written, or about to be.
+        /// True if a list, with or without digests, was written or is being written.
         var hasList: Bool
-        /// One is in the store.
+        /// True if a list is in the store.
         var isListStored: Bool
-        /// A part of this upload is in the store.
+        /// True if this upload has stored a part.
         var hasUploaded = false
-        /// The body is in the local store, with this head.
+        /// The record and the epoch of the body after it was stored locally; `nil` before.
         var completion: (head: [UInt8], epoch: Generation.Epoch)?
-        /// The list with the digests is written.
+        /// True if the list with the digests was written or is being written.
         var isListed = false
-        /// Failures in a row.
+        /// The number of consecutive failures.
         var failures = 0
         var isRetrying = false
     }
 
-    /// A part whose upload has begun; released without ``PartUpload/finished(_:_:)``, also when the queue drops it, it has failed.
+    /// A part whose upload has begun. Releasing the ticket without ``PartUpload/finished(_:digest:)`` means that the upload failed, also if the
+    /// queue dropped it.
     final class Ticket: Sendable {
         let upload: PartUpload
         let index: Int
@@ -33,29 +34,29 @@ final class PartUpload: Sendable {
         deinit { upload.failed(index) }
     }
 
-    /// After so many failures in a row, only what arrives or completes begins an attempt.
+    /// The number of consecutive failures after which only new parts or the completed body start another attempt.
     private static let maxFailures = 12
 
     let key: EntryKey
     let url: String
-    /// The state before the origin was asked, with the lease: given back when it ``canBeFollowed``, or is given up.
+    /// The state in which the origin is asked, with the lease. The lease is released when the upload ``canBeFollowed``, or fails.
     let fill: RemoteFill
-    /// Without digests.
+    /// The list without digests.
     let list: PartList
     private let head: [UInt8]
     private let epoch: Generation.Epoch
     private let body: PartialBody
-    /// The parts that stood on the disk before, and perhaps in the remote store too.
+    /// The parts that were on disk before the transfer, and may also be in the remote store.
     private let former: Set<Int>
     private let state: Locked<State>
 
     /// - Parameters:
     ///   - url: The key URL.
-    ///   - fill: The state before the origin was asked.
-    ///   - head: The record that a list begins with.
+    ///   - fill: The state in which the origin is asked.
+    ///   - head: The record for a list that is written before the body is complete.
     ///   - body: The growing body.
-    ///   - former: The parts that the body has already.
-    ///   - known: What another machine has left in the store, if its list is the same.
+    ///   - former: The parts that are on disk already.
+    ///   - known: The parts that another machine has uploaded with the same list.
     init(
         _ list: PartList, key: EntryKey, url: String, fill: RemoteFill, head: [UInt8], epoch: Generation.Epoch,
         body: PartialBody, former: Set<Int>, known: FoundParts?, width: Int
@@ -75,7 +76,7 @@ final class PartUpload: Sendable {
                 isListStored: known != nil))
     }
 
-    /// The parts that are in the store, for another upload of the same body.
+    /// The parts that are in the store, for a later upload of the same body.
     var found: FoundParts {
         state.withLock { FoundParts(identity: list.identity, digests: $0.progress.known) }
     }
@@ -86,18 +87,18 @@ final class PartUpload: Sendable {
         }
     }
 
-    /// The number of parts from the first one on that are in the store; `nil` after a failure: the store takes nothing.
+    /// The number of parts from the first one on that are in the store; `nil` after a failure.
     var uploadedCount: Int? { state.withLock { $0.failures == 0 ? $0.progress.uploadedCount : nil } }
 
     func hasOffer(of index: Int) -> Bool { state.withLock { $0.progress.hasOffer(of: index) } }
 
-    /// The body is in the local store.
+    /// Records that the body was stored locally.
     func complete(head: [UInt8], epoch: Generation.Epoch) {
         offer(0..<list.count)
         state.withLock { $0.completion = (head, epoch) }
     }
 
-    /// Begins as many uploads as may run.
+    /// Begins uploads up to the limit.
     func begin() -> [Ticket] {
         state.withLock { state in
             var tickets: [Ticket] = []
@@ -113,8 +114,7 @@ final class PartUpload: Sendable {
         }
     }
 
-    /// The pause after a failure, before the next attempt that nothing else has begun by then; `nil`: there is one already, or there
-    /// have been too many failures in a row.
+    /// The pause before the next attempt after a failure; `nil` if there is already a pause, or after too many consecutive failures.
     func pauseAfterFailure() -> Duration? {
         state.withLock { state in
             state.failures += 1
@@ -124,15 +124,15 @@ final class PartUpload: Sendable {
         }
     }
 
-    /// The pause is over.
+    /// Ends the pause.
     func endPause() { state.withLock { $0.isRetrying = false } }
 
     private func failed(_ index: Int) { state.withLock { $0.progress.failed(index) } }
 
-    /// The epoch in which the body must be current to be shared.
+    /// The epoch that must be current for the body to be shared.
     var currentEpoch: Generation.Epoch { state.withLock { $0.completion?.epoch ?? epoch } }
 
-    /// Returns true if the list is to be written: after the first part, and when all parts are there and the body is complete.
+    /// Returns true if the list must be written: after the first part, and when all parts are uploaded and the body is complete.
     func takesList() -> Bool {
         state.withLock { state in
             if state.completion != nil, state.progress.allDigests != nil {
@@ -145,16 +145,16 @@ final class PartUpload: Sendable {
         }
     }
 
-    /// A list is in the store.
+    /// Records that a list is in the store.
     func listStored() { state.withLock { $0.isListStored = true } }
 
-    /// True if other machines can see that the body comes: from now on they follow its parts, and need no lease to wait for.
+    /// True if other machines can see that the body is being uploaded. They then follow its parts and need no lease to wait for.
     var canBeFollowed: Bool { state.withLock { $0.isListStored && $0.hasUploaded } }
 
-    /// The list is to be written again with the next part.
+    /// Records that the list must be written again with the next part.
     func listFailed() { state.withLock { ($0.hasList, $0.isListed) = (false, false) } }
 
-    /// The object with the list, as it is now.
+    /// The object with the current list.
     func listObject() -> [UInt8] {
         let (head, digests) = state.withLock { [began = head] state in
             (state.completion?.head ?? began, state.completion == nil ? nil : state.progress.allDigests)
@@ -166,7 +166,7 @@ final class PartUpload: Sendable {
     /// True if a part may be in the store already.
     func mayBeThere(_ index: Int) -> Bool { former.contains(index) }
 
-    /// A part as an object, with the place of its bytes; `nil` when they were altered on the disk.
+    /// A part as an object, with the position of its bytes; `nil` if the bytes were altered on disk.
     func object(ofPart index: Int) -> (bytes: [UInt8], content: Range<Int>)? {
         let prefix = PartObject.prefix(of: index, list)
         guard let bytes = try? body.verifiedBytes(list.range(of: index), behind: prefix) else { return nil }
@@ -174,9 +174,9 @@ final class PartUpload: Sendable {
     }
 }
 
-/// The parts of a body that are in the remote store, as far as this machine knows.
+/// The parts of a body that this machine knows to be in the remote store.
 struct FoundParts: Sendable {
     let identity: PartIdentity
-    /// One for each part; nil: not known to be there.
+    /// The SHA-256 of each part; `nil` if the part is not known to be in the store.
     var digests: [[UInt8]?]
 }

@@ -4,21 +4,21 @@ import DiskStore
 import Logging
 import RemoteStore
 
-/// A change of the remote store that has to do with parts.
+/// A change of parts in the remote store.
 enum PartChange: Sendable {
     case part(PartUpload.Ticket)
     case list(PartUpload)
-    /// A confirmation by the origin: the list gets the file's head.
+    /// Gives the list the new head of a file that the origin confirmed.
     case head(CachedFile, url: String, EntryKey, PartIdentity, RemoteFill)
 }
 
-/// A part that was looked for.
+/// The result of reading a part.
 enum PartReading: Sendable {
-    /// The object, verified, and the place of the part's bytes in it.
+    /// The verified object, with the position of the part's bytes in it.
     case object([UInt8], content: Range<Int>, digest: [UInt8])
-    /// There is none of use.
+    /// The part is missing or damaged.
     case missing
-    /// The store does not respond: it is not asked for others.
+    /// The store does not respond, and is not asked for further parts.
     case failed
 }
 
@@ -26,12 +26,12 @@ enum PartReading: Sendable {
 extension RemoteCache {
     // MARK: Reading
 
-    /// A part of a list; of a complete one with its digest.
+    /// Reads a part of a list. The digest of a complete list is verified.
     func part(_ index: Int, of list: PartList) async -> PartReading {
         if Task.isCancelled { return .failed }
         let key = list.identity.remoteKey(ofPart: index)
         let object: [UInt8]?
-        // Several come at once and share the network's pace, which says nothing of the store.
+        // Several parts are read at once and share the network's bandwidth, so their duration does not measure the store.
         switch await reading(
             key, in: parts, byteCount: { _ in nil },
             { (tier) async throws(RemoteError) in try await tier.get(key) })
@@ -51,7 +51,7 @@ extension RemoteCache {
         return .object(object, content: content, digest: digest)
     }
 
-    /// The parts of a list that are in the store now; `nil`: it cannot be listed.
+    /// The parts of a list that are in the store now; `nil` if they cannot be listed.
     func partsThere(of list: PartList) async -> Set<Int>? {
         let prefix = list.identity.partsPrefix
         var found: Set<Int> = []
@@ -60,14 +60,14 @@ extension RemoteCache {
             let position = last
             let answer = await asking { (tier) async throws(RemoteError) -> [RemoteListing]? in
                 do throws(RemoteError) { return try await tier.list(prefix, after: position) } catch {
-                    // Keys that may read need not be allowed to list: a refusal says nothing of the store.
+                    // The credentials may permit reading and not listing: a refusal does not mean that the store is unavailable.
                     if error.refusal == .credentials { return nil }
                     throw error
                 }
             }
             guard let page = answer ?? nil else { return nil }
             found.formUnion(page.compactMap { Int($0.key.dropFirst(prefix.count)) })
-            // A store that begins each page anew would be asked for ever.
+            // Ends the loop if the store ignores the position and returns the first page again.
             let next = page.last?.key
             last = next.flatMap { next in position.map { $0 < next } ?? true ? next : nil }
         } while last != nil && found.count < list.count
@@ -81,7 +81,7 @@ extension RemoteCache {
 
     // MARK: Writing
 
-    /// Uploads what has been offered, a few parts at a time.
+    /// Uploads the offered parts, up to the limit.
     func advance(_ upload: PartUpload) {
         for ticket in upload.begin() {
             let key = upload.list.identity.remoteKey(ofPart: ticket.index)
@@ -103,7 +103,7 @@ extension RemoteCache {
 
     private func uploadPart(_ ticket: PartUpload.Ticket) async {
         let (upload, index) = (ticket.upload, ticket.index)
-        // Invalidated meanwhile, or changed on the disk: there is nothing to share.
+        // The body was invalidated meanwhile, or altered on disk.
         guard store.isCurrent(upload.currentEpoch), let (bytes, content) = upload.object(ofPart: index),
             let digest = try? PartObject.digest(content, of: bytes)
         else { return abandonLease(of: upload) }
@@ -125,10 +125,10 @@ extension RemoteCache {
         if upload.canBeFollowed { await upload.fill.lease?.released() }
     }
 
-    /// Others cannot see the body come: they are not to wait for it.
+    /// Releases the lease: other machines must not wait for a body that they cannot follow.
     private func abandonLease(of upload: PartUpload) { upload.fill.lease?.release() }
 
-    /// A transfer that waits offers nothing that would begin the next attempt.
+    /// Tries again after a pause, because a transfer that waits for the uploads offers no parts.
     private func retryLater(_ upload: PartUpload) {
         guard let pause = upload.pauseAfterFailure() else { return }
         Task { [weak self, weak upload] in
@@ -166,7 +166,7 @@ extension RemoteCache {
         _ = await changing { (tier) async throws(RemoteError) in
             guard let bytes = try await tier.get(key.remoteKey) else { return false }
             let (content, former) = RemoteStamp.split(bytes)
-            // A list from before an invalidation is not to be used again for its new head.
+            // A list from before an invalidation must not be used with the new head.
             guard epoch.allows(former), let parts = RemoteObject(decoding: content, key: key)?.parts,
                 parts.identity.isSameRepresentation(identity)
             else { return false }

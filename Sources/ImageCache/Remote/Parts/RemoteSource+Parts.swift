@@ -3,13 +3,13 @@ import DiskStore
 import HTTPCaching
 import Transfer
 
-/// Large bodies from the remote store: the parts that are there become a partial on this machine's disk, as if it had received them
-/// from the origin itself. What is missing comes from there, by an ordinary resume.
+/// Large bodies from the remote store. Their parts become a partial on this machine's disk, as if it had received them from the origin. An ordinary
+/// resume requests the missing bytes from the origin.
 extension RemoteSource {
-    /// The time between two looks for further parts.
+    /// The longest time between two look-ups of further parts.
     private static let longestPause = Duration.milliseconds(500)
 
-    /// Takes the parts of a large body as another machine uploads them, until none has come for the time of a lease.
+    /// Reads the parts of a large body as another machine uploads them, until none has appeared for the time of a lease.
     func followParts(
         _ finding: RemoteFinding, _ look: RemoteLook
     ) async throws(ImageCacheError) -> RemoteFinding {
@@ -26,15 +26,15 @@ extension RemoteSource {
         return finding
     }
 
-    /// The time to wait for the next part. A client that has not even got the response's head waits no longer than it takes to see that somebody is
-    /// at it.
+    /// The time to wait for the next part. A client without the response's head waits only for a third of the lease time, which is enough to see
+    /// that another machine uploads parts.
     private func patience(_ leaseTime: Duration, _ look: RemoteLook) -> Duration {
         look.consumer.waiting == .untilStalled || look.task.context.start.settled() != nil ? leaseTime : leaseTime / 3
     }
 
-    /// Stores the parts of a body. If all of them came, and the list is complete, it is stored as a whole.
+    /// Stores the parts of a body. If all of them were read and the list is complete, the body is committed.
     ///
-    /// - Returns: The number of the new entry; `nil`: there is none, but perhaps a partial, which has parts from the store.
+    /// - Returns: The number of the new entry; `nil` if there is none. Then there may be a partial with parts from the store.
     func storeParts(
         _ list: PartList, of record: ResponseRecord, for look: RemoteLook
     ) async -> (entry: Int64?, hasParts: Bool) {
@@ -44,7 +44,7 @@ extension RemoteSource {
         if list.digests != nil, let entry = await commit(filling, list, record, look) {
             return (entry, filling.isOfUse)
         }
-        // Failing here costs bytes fetched again, nothing else.
+        // The only effect of a failure is that bytes are fetched again.
         try? filling.writer.keep()
         look.task.context.shared.withLock { shared in
             var digests = filling.digests
@@ -56,7 +56,7 @@ extension RemoteSource {
         return (nil, filling.isOfUse)
     }
 
-    /// True if the parts of a list may stand for a request's response.
+    /// Returns true if the parts of a list may answer a request.
     private func mayContinue(_ list: PartList, of record: ResponseRecord, _ resolved: ResolvedRequest) -> Bool {
         resolved.partialKey == resolved.key && resolved.request.resumes && record.validator != nil
             && rules.isUsable(record, for: resolved)
@@ -64,12 +64,12 @@ extension RemoteSource {
             && rules.rules.variantKey(of: record.response) != nil
     }
 
-    /// A body that is being put together.
+    /// A body that is assembled from parts.
     private struct Filling {
         var writer: BodyWriter
-        /// Of the parts that are in the store.
+        /// The digest of each part that is in the store.
         var digests: [[UInt8]?]
-        /// Bytes came from the store.
+        /// True if bytes were read from the store.
         var isOfUse = false
     }
 
@@ -91,9 +91,9 @@ extension RemoteSource {
         return await receive(list, of: record, into: writer, look)
     }
 
-    /// Begins a body, or goes on with the partial that is there, if it is of the same representation.
+    /// Begins a body, or resumes the held partial if it belongs to the same representation.
     ///
-    /// - Returns: False if what is there is of a later one.
+    /// - Returns: False if the held partial belongs to a later representation.
     private func start(_ writer: BodyWriter, _ list: PartList, _ record: ResponseRecord) throws(StoreError) -> Bool {
         if let held = writer.held, let own = ResponseRecord(decoding: held.header) {
             let isSame =
@@ -107,7 +107,7 @@ extension RemoteSource {
         return true
     }
 
-    /// Writes the parts that are missing, each as it comes; a few are on their way at a time.
+    /// Reads and writes the missing parts, a limited number at a time.
     private func receive(
         _ list: PartList, of record: ResponseRecord, into writer: BodyWriter, _ look: RemoteLook
     ) async -> Filling {
@@ -119,7 +119,7 @@ extension RemoteSource {
         var rest = (0..<list.count).filter { index in missing.contains { $0.overlaps(list.range(of: index)) } }[...]
         if list.digests == nil, !rest.isEmpty, let there = await remote.partsThere(of: list) {
             rest = rest.filter(there.contains)[...]
-            // Further ones than before: somebody uploads them. What is missing in the end, the origin sends.
+            // There are more parts than before, so another machine uploads them. The origin sends those that are missing in the end.
             if look.hasLooked, !rest.isEmpty { announce(record, list, to: look) }
         }
         fetch.report { progress in
@@ -154,7 +154,7 @@ extension RemoteSource {
         return filling
     }
 
-    /// Writes the bytes of a part that are missing; returns false if that failed.
+    /// Writes the missing bytes of a part. Returns false if that failed.
     private func write(
         _ object: [UInt8], _ content: Range<Int>, _ part: Range<Int64>, _ missing: [Range<Int64>],
         to writer: BodyWriter
@@ -192,7 +192,7 @@ extension RemoteSource {
         }
     }
 
-    /// Tells those who wait of the response, if it is fresh: they follow the body as it comes.
+    /// Announces the response to waiting requests, if it is fresh. They then follow the growing body.
     private func announce(_ record: ResponseRecord, _ list: PartList, to look: RemoteLook) {
         let (request, fetch) = (look.resolved, look.task.context)
         var response = record.response
