@@ -1,4 +1,4 @@
-/// A client that transfers response bodies from origins into sinks: the seam between the cache and the network.
+/// A client that transfers response bodies from origins into sinks: the interface between the cache and the network.
 ///
 /// `TransferEngine` is the default transport of a cache. A custom transport replaces it by another HTTP client, a
 /// recording, or fixtures:
@@ -28,11 +28,10 @@
 ///
 /// Requirements on a transport:
 ///
-/// * The calls of `BodySink` in the order that its documentation gives, never concurrently, and none after
-///   ``run(_:into:events:)`` has returned.
-/// * When the calling task is cancelled, `run` ends soon, with `TransferError.Code.cancelled`.
-/// * Redirects are followed up to ``TransferOptions/maxRedirects``; `ResponseHead.redirects` lists them.
-/// * `TransferRequest.conditions` are sent only to the resource that they refer to.
+/// * It calls `BodySink` in the documented order, never concurrently, and never after ``run(_:into:events:)`` has returned.
+/// * If the calling task is cancelled, `run` soon throws `TransferError.Code.cancelled`.
+/// * It follows redirects up to ``TransferOptions/maxRedirects``. `ResponseHead.redirects` lists them.
+/// * It sends `TransferRequest.conditions` only to the resource that they refer to.
 ///
 /// Resuming a partial body (`BodySink.held()`), retries, priorities and limits are optional: a transport without them
 /// starts each body at byte 0.

@@ -1,7 +1,7 @@
 import Glibc
 import Units
 
-/// Nanoseconds of a clock that never steps. One word: it is read for every transfer and every burst of bytes.
+/// A time of a monotonic clock, in nanoseconds. It has one word, because it is read for every transfer and every piece of a body.
 struct MonotonicTime: Comparable, Sendable {
     var nanoseconds: Int64
 
@@ -22,13 +22,13 @@ struct MonotonicTime: Comparable, Sendable {
 }
 
 extension Duration {
-    /// Whole milliseconds, at least 1 when positive: 0 means "no limit" to libcurl.
+    /// Whole milliseconds, at least 1 for a positive duration: 0 means "no limit" to libcurl.
     var milliseconds: Int {
         let nanoseconds = nanoseconds
         return nanoseconds <= 0 ? 0 : Int(max(1, min(nanoseconds / 1_000_000, Int64(Int32.max))))
     }
 
-    /// For a person: `30 s`, `0.25 s`.
+    /// The duration for messages: `30 s`, `0.25 s`.
     var text: String {
         let milliseconds = nanoseconds / 1_000_000
         let rest = milliseconds % 1000

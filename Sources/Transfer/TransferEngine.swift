@@ -16,31 +16,30 @@ public final class TransferEngine: HTTPTransport {
         public var maxTransfers = 64
         /// The number of concurrent connections to one origin (scheme, host and port); default 16.
         ///
-        /// Transfers begin with ``initialPerHost`` of them, and grow in number while that makes them faster together. They become
-        /// fewer when the origin answers 429 or 503, or its responses take much longer to begin.
+        /// The limit begins with ``initialPerHost`` and grows as long as more transfers increase the total rate. It falls if the origin responds
+        /// 429 or 503, or if its responses take much longer to begin.
         public var maxPerHost = 16
-        /// True if the number of transfers from one origin follows from what becomes of them; default true. Otherwise it is ``maxPerHost``
-        /// from the beginning, on whatever connections.
+        /// True to adapt the number of transfers from one origin to its responses; default true. Otherwise the number is always ``maxPerHost``,
+        /// regardless of the connections.
         public var adaptsToHosts = true
-        /// The number of connections to one origin with which transfers begin; default 6, as browsers have it.
+        /// The number of connections to one origin at first; default 6, as in browsers.
         public var initialPerHost = 6
-        /// The number of concurrent transfers on one connection that carries several (HTTP/2); default 100, and never more than
-        /// the origin allows.
+        /// The number of concurrent transfers on one multiplexed connection (HTTP/2); default 100, and never more than the origin allows.
         public var maxStreams = 100
         /// The number of connections that are kept for later transfers; default ``maxTransfers``, at least 16.
         public var maxIdleConnections: Int?
         /// The number of concurrent transfers for one ``TransferRequest/client``; default: no separate limit.
         public var maxPerClient: Int?
-        /// The number of requests to one origin that begin within a second, evenly spread; default: no limit. Redirects and attempts
-        /// count as well; those that go on at once delay the next transfer.
+        /// The number of requests to one origin that begin within a second, evenly spread; default: no limit. Redirects and attempts are counted.
+        /// Redirects are not delayed, and delay the next transfer.
         public var maxRequestsPerSecond: Double?
-        /// A further limit of the transfers with one origin, which other engines share; default: none.
+        /// Another limit of the transfers with one origin, shared with other engines; default: none.
         public var sharedHostLimit: (any SharedHostLimit)?
         /// The addresses that may be connected to; default: any.
         public var addressPolicy = AddressPolicy.any
         /// The query parameters that are ignored when final URLs are compared; default ``SignatureParameters/known``.
         public var signatures = SignatureParameters.known
-        /// A source of uniform numbers in 0 ..< 1 for the jitter of retries.
+        /// A source of uniformly distributed numbers in 0 ..< 1, for the jitter of retries.
         public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
         /// The wall clock of ``ResponseHead/requestTime`` and ``ResponseHead/responseTime``.
         public var now: @Sendable () -> Date = { Date() }
@@ -62,14 +61,14 @@ public final class TransferEngine: HTTPTransport {
 
     deinit { mailbox.stop() }
 
-    /// Runs one transfer to its end. `sink` and `events` are not called after it has returned.
+    /// Runs one transfer to its end. `sink` and `events` are not called after `run` has returned.
     ///
-    /// Cancelling the task ends the transfer within milliseconds, with ``TransferError/Code/cancelled``; the sink has
-    /// received the bytes that had arrived, and its `end(.cut)`.
+    /// Cancelling the task ends the transfer within milliseconds with ``TransferError/Code/cancelled``. The sink keeps the bytes received until
+    /// then, and receives `end(.cut)`.
     ///
     /// - Parameters:
     ///   - sink: Receives the body.
-    ///   - events: Called on the engine's thread; must return at once.
+    ///   - events: Called on the engine's thread; must return immediately.
     /// - Returns: The final response, also for an error status; see ``TransferResult/Outcome``.
     public func run(
         _ request: TransferRequest, into sink: any BodySink,
@@ -103,11 +102,10 @@ public final class TransferEngine: HTTPTransport {
     /// Counts of all transfers of this engine.
     public var totals: TransferTotals { mailbox.totals.withLock { $0 } }
 
-    /// Ends all transfers with ``TransferError/Code/cancelled`` and stops the engine's thread, and waits for both. A
-    /// transfer that is started afterwards fails in the same way.
+    /// Ends all transfers with ``TransferError/Code/cancelled``, stops the engine's thread, and waits for both. A later transfer fails with the
+    /// same code.
     ///
-    /// Required before a program calls `exit`, where libcurl's TLS library is torn down and must not be in use on
-    /// another thread.
+    /// Required before a program calls `exit`, which tears libcurl's TLS library down while another thread may still use it.
     public func shutDown() async {
         mailbox.stop()
         await mailbox.end()

@@ -16,9 +16,9 @@ public struct TransferError: Error, Sendable {
         public static let invalidRequest = Code("invalidRequest")
         /// The name of the host (or proxy) has no address.
         public static let resolve = Code("resolve")
-        /// No connection to the host (or proxy), or it was lost before a response.
+        /// The host (or proxy) could not be connected to, or the connection was lost before a response.
         public static let connect = Code("connect")
-        /// The host is at an address that the engine's ``AddressPolicy`` refuses; nothing was sent to it.
+        /// The ``AddressPolicy`` refuses the host's address. Nothing was sent to the host.
         public static let addressRefused = Code("addressRefused")
         /// The TLS handshake failed or the certificate is not trusted.
         public static let tls = Code("tls")
@@ -37,7 +37,7 @@ public struct TransferError: Error, Sendable {
         public static let refusedBySink = Code("refusedBySink")
         /// The received bytes are not HTTP, contradict each other, or exceed all limits.
         public static let protocolViolation = Code("protocolViolation")
-        /// The origin is left alone for a while after failures; nothing was sent to it.
+        /// The circuit of the origin is open after failures. Nothing was sent to the origin.
         package static let leftAlone = Code("leftAlone")
         public static let cancelled = Code("cancelled")
     }
@@ -55,7 +55,7 @@ public struct TransferError: Error, Sendable {
     public var bytesReceived: Int64 = 0
     /// The number of requests sent.
     public var attempts: Int = 0
-    /// True if it happened at another origin, to which the request was redirected.
+    /// True if the failure happened at another origin, to which the request was redirected.
     package var isOfRedirectTarget = false
 
     public init(

@@ -3,36 +3,34 @@ import TextIdentity
 
 /// A request for one http or https URL, with its transfer options.
 ///
-/// `Range` and `If-Range` are set by the engine (see ``BodySink/held()``): a request that contains one of them fails
-/// with ``TransferError/Code/invalidRequest``, unless it is to be forwarded
-/// (``TransferOptions/forwardsErrorResponses``). Other preconditions (`If-None-Match`, `If-Modified-Since`) are sent as
-/// they are, to each redirect's target too, and may end in ``TransferResult/Outcome/notModified``; those about a stored
-/// body belong into ``conditions``.
+/// The engine sets `Range` and `If-Range` (see ``BodySink/held()``). A request that contains one of them fails with
+/// ``TransferError/Code/invalidRequest``, unless it is forwarded (``TransferOptions/forwardsErrorResponses``). Other preconditions
+/// (`If-None-Match`, `If-Modified-Since`) are sent unchanged, also to the targets of redirects, and may lead to
+/// ``TransferResult/Outcome/notModified``. Use ``conditions`` for preconditions about a stored body.
 public struct TransferRequest: Sendable {
-    /// An absolute http or https URL. Its user and password are used as ``TransferOptions/credentials``, and never
-    /// appear in requests to another origin, in errors or events.
+    /// An absolute http or https URL. Its user and password are used as ``TransferOptions/credentials``. They never appear in requests to another
+    /// origin, in errors or in events.
     public var url: String
     /// The method; default GET. Only a GET can be resumed.
     public var method: HTTPRequest.Method
-    /// Further request fields. `Content-Length`, `Transfer-Encoding` and `Accept-Encoding` are set by the engine (the
-    /// last one unless ``TransferOptions/acceptsContentCoding``). `Authorization` and `Cookie` are sent to the URL's
-    /// own origin only (scheme, host and port), not to one that it redirects to; `Proxy-Authorization` to the proxy
-    /// only.
+    /// Further request fields. The engine sets `Content-Length`, `Transfer-Encoding` and `Accept-Encoding` (the last one unless
+    /// ``TransferOptions/acceptsContentCoding``). `Authorization` and `Cookie` are sent only to the URL's own origin (scheme, host and port), not
+    /// to one that it redirects to, and `Proxy-Authorization` only to the proxy.
     public var fields: HTTPFields
     /// The request's content, if any. A POST, PUT or PATCH without content is sent with `Content-Length: 0`. No
     /// `Content-Type` is added.
     public var body: [UInt8]?
     /// The order among waiting transfers; default ``TransferPriority/normal``.
     public var priority: TransferPriority
-    /// The client on whose behalf a service transfers, named by the service: see
-    /// ``TransferEngine/Configuration/maxPerClient``. Waiting transfers of several clients take turns. Default: none.
+    /// The client for which a service runs the transfer, as named by the service: see ``TransferEngine/Configuration/maxPerClient``. Waiting
+    /// transfers of several clients take turns. Default: none.
     public var client: String?
     public var options: TransferOptions
     /// Preconditions about a stored body of this URL; default none.
     public var conditions: StoredBodyConditions?
-    /// Other hosts that may bring parts of the body. ``SegmentingTransport`` alone uses them.
+    /// Other hosts that may serve parts of the body. Only ``SegmentingTransport`` uses them.
     package var furtherSources: FurtherSources?
-    /// Fields in place of those of the same names, for the URL's own origin only (scheme, host and port): a service's keys.
+    /// Fields that replace those with the same names, for the URL's own origin only (scheme, host and port), such as a service's keys.
     package var originFields: HTTPFields = [:]
 
     public init(
@@ -51,8 +49,8 @@ public struct TransferRequest: Sendable {
 
 /// Preconditions about a stored body (RFC 9110 section 13.1), and the URL that it came from.
 ///
-/// A validator is unique to its resource, so the preconditions are sent to that resource only, wherever redirects lead:
-/// a 304 then unambiguously refers to that body, and another resource is requested as a whole.
+/// A validator is unique to its resource, so the preconditions are sent only to that resource, wherever redirects lead. A 304 then unambiguously
+/// refers to the stored body, and another resource is requested as a whole.
 public struct StoredBodyConditions: Sendable {
     /// The preconditions: `If-None-Match`, `If-Modified-Since`.
     public var fields: HTTPFields
@@ -88,7 +86,7 @@ public struct TransferOptions: Sendable, Hashable {
             self.password = password
         }
 
-        // Servers compare bytes: two spellings of a letter are two users.
+        // Servers compare bytes: two spellings of one character are two users.
         public static func == (one: Credentials, other: Credentials) -> Bool {
             one.user.hasSameBytes(as: other.user) && one.password.hasSameBytes(as: other.password)
         }
@@ -101,7 +99,7 @@ public struct TransferOptions: Sendable, Hashable {
 
     /// The source of credentials that the request itself does not contain.
     public enum Netrc: Sendable, Hashable {
-        /// In no file.
+        /// No file.
         case off
         /// `~/.netrc`
         case `default`
@@ -109,15 +107,15 @@ public struct TransferOptions: Sendable, Hashable {
         case path(String)
     }
 
-    /// The `User-Agent` field; nil sends `imgcache` (nothing with ``forwardsErrorResponses``), an empty string sends none. A
-    /// `User-Agent` among the request's fields takes precedence.
+    /// The `User-Agent` field; `nil` sends `imgcache` (nothing with ``forwardsErrorResponses``), an empty string sends none. A `User-Agent` among
+    /// the request's fields takes precedence.
     public var userAgent: String?
-    /// Credentials, sent without waiting for a challenge, to the URL's own origin only.
+    /// Credentials, which are sent without a challenge, only to the URL's own origin.
     public var credentials: Credentials?
     /// Default ``Netrc/off``.
     public var netrc: Netrc = .off
-    /// The proxy's URL; nil: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` of the environment apply; an empty
-    /// string: none. An engine with an ``AddressPolicy`` uses none.
+    /// The URL of the proxy. With `nil`, `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` of the environment apply. With an empty string, no
+    /// proxy is used. An engine with an ``AddressPolicy`` never uses one.
     public var proxy: String?
     /// A file of certificate authorities in PEM that replaces the system's.
     public var caFile: String?
@@ -125,33 +123,32 @@ public struct TransferOptions: Sendable, Hashable {
     public var insecure = false
     /// The time to resolve, connect and complete the TLS handshake, for each attempt and each redirect; default 30 s.
     public var connectTimeout: Duration = .seconds(30)
-    /// The time for one attempt as a whole; default none. `RetryPolicy.maxTotalTime` limits all of them.
+    /// The time for one attempt as a whole; default none. `RetryPolicy.maxTotalTime` limits all attempts together.
     public var maxTime: Duration?
-    /// The limit of body bytes a second; default unlimited.
+    /// The limit of the rate, in body bytes a second; default unlimited.
     public var rateLimit: Int64?
-    /// The limit of a body's length in bytes: a longer one is refused, in advance if its length is known.
+    /// The limit of a body's length in bytes. A longer body is refused, in advance if its length is known.
     public var maxFileSize: Int64?
-    /// The number of redirects that are followed before `TransferError.Code.tooManyRedirects`; default 20. With 0 the
-    /// redirect itself is the response (`TransferResult.Outcome.status`).
+    /// The number of redirects that are followed before `TransferError.Code.tooManyRedirects`; default 20. With 0, the redirect itself is the
+    /// response (`TransferResult.Outcome.status`).
     public var maxRedirects = 20
     /// The time without a byte after which an attempt has stalled; default 30 s. A response head must also be completed
     /// within this time.
     public var stallTimeout: Duration = .seconds(30)
-    /// Number of retries, and pauses between them. Default: those of `RetryPolicy`.
+    /// The number of retries and the pauses between them; default: those of `RetryPolicy`.
     public var retry = RetryPolicy()
     /// True to send the request's own `Accept-Encoding` field. Such a transfer is not resumed. By default `identity` is
     /// requested, because a byte range of a compressed body is useless without the same compression.
     public var acceptsContentCoding = false
-    /// True to pass bodies of all statuses to the sink, and to send the request's own `Range` and `If-Range`: for a
-    /// proxy, which forwards errors like other responses. A status then never causes a retry, and no `Accept` or
-    /// `User-Agent` is added to the request. By default an error status ends in `TransferResult.Outcome.status`, and
-    /// its body is discarded.
+    /// True to pass bodies of all statuses to the sink and to send the request's own `Range` and `If-Range`: for a proxy, which forwards errors
+    /// like other responses. Then no status causes a retry, and no `Accept` or `User-Agent` is added to the request. By default an error status
+    /// leads to `TransferResult.Outcome.status`, and its body is discarded.
     public var forwardsErrorResponses = false
-    /// The most connections to one origin over which one body of at least 8 MiB is fetched; default 16. It begins with one. Further ones, each
-    /// with `Range` and `If-Range`, are tried where they add to the rate, and used while they do. A body that comes from several
-    /// mirrors has 64 at most in all. 1: never more than one.
+    /// The largest number of connections to one origin for one body of at least 8 MiB; default 16. A transfer begins with one connection.
+    /// Additional connections send `Range` and `If-Range`, and are used as long as they increase the rate. A body from several mirrors uses at most
+    /// 64 connections in all. With 1, there are no additional connections.
     public var maxSegments = 16
-    /// True for a further connection for a body that another transfer began: it is not multiplexed with others.
+    /// True for an additional connection for the body of another transfer: it is not multiplexed.
     package var isSegment = false
     /// True to report `TransferEvent.requestHead(_:)` and `TransferEvent.responseHead(_:)`.
     public var reportsHeads = false

@@ -13,7 +13,7 @@ public struct TransferResult: Sendable {
         case status
     }
 
-    /// The last response's head; for a resumed transfer, that of the last 206 or 416.
+    /// The head of the last response; for a resumed transfer, of the last 206 or 416.
     public var head: ResponseHead
     public var outcome: Outcome
     /// The number of body bytes received, over all attempts.
@@ -22,7 +22,7 @@ public struct TransferResult: Sendable {
     public var resumedFrom: Int64
     /// The number of requests sent, without redirects.
     public var attempts: Int
-    /// The reasons for dropping held bytes, in words, one for each time.
+    /// The reasons for which held bytes were dropped, one text for each time.
     public var restarts: [String]
     /// The reason why a retryable error status was not retried.
     public var retriesEnded: String?
@@ -51,7 +51,7 @@ public enum TransferEvent: Sendable {
     case interim(HTTPResponse.Status, HTTPFields)
     /// A body begins: `resumedFrom` bytes of it are held already, `total` is its whole length, if known.
     case head(ResponseHead, resumedFrom: Int64, total: Int64?)
-    /// The number of body bytes available, held ones included; about ten times a second, and at the end.
+    /// The number of body bytes that the sink has, including held ones. Reported about ten times a second and at the end.
     case received(Int64, total: Int64?)
     /// Held bytes are dropped, for this reason.
     case restart(String)

@@ -2,9 +2,9 @@ import HTTPSemantics
 
 /// The addresses that a `TransferEngine` may connect to.
 ///
-/// The policy is applied when a connection is made: to the address that is connected to, after name resolution, for the
-/// request and for each redirect. The form of the URL's host, and earlier resolutions of its name, are irrelevant. It
-/// applies to an engine as a whole, so that connections are never reused under another policy.
+/// The policy is applied when a connection is made, to the address after name resolution, for the request and for each redirect. The form of the
+/// URL's host and earlier resolutions of its name do not matter. A policy applies to an engine as a whole, so that no connection is reused under
+/// another policy.
 public struct AddressPolicy: Sendable {
     /// A host and a port of a URL.
     public struct Endpoint: Sendable, Hashable {
@@ -23,19 +23,19 @@ public struct AddressPolicy: Sendable {
     /// Allows all addresses: the default.
     public static let any = AddressPolicy(verdict: nil, judgesHosts: false)
 
-    /// Only addresses of the public Internet: no private, loopback, link-local, shared (CGNAT), unique-local,
-    /// multicast, broadcast, reserved, documentation or unspecified one, also as IPv4-mapped, NAT64, 6to4, Teredo or
-    /// ISATAP. Addresses of cloud metadata services are among the refused ones.
+    /// Allows only addresses of the public Internet: no private, loopback, link-local, shared (CGNAT), unique-local, multicast, broadcast,
+    /// reserved, documentation or unspecified address, also not as IPv4-mapped, NAT64, 6to4, Teredo or ISATAP address. Addresses of cloud metadata
+    /// services are refused.
     ///
-    /// Such an engine uses no proxy, because the proxy would make the connection: proxies of the environment are
-    /// ignored, and a request with ``TransferOptions/proxy`` fails.
+    /// Such an engine uses no proxy, because the proxy would make the connection: it ignores the proxies of the environment, and a request with
+    /// ``TransferOptions/proxy`` fails.
     ///
     /// - Parameters:
     ///   - endpoints: Endpoints that may be connected to at any address, such as a service's own origin. They are
     ///     compared with the host and port of the URL (of the redirect's URL, after one), so another name for the same
     ///     address is refused.
-    ///   - mayAsk: Called for each other endpoint, also of redirects, before its name is resolved and again before it
-    ///     is connected to; default: all are allowed. Called on the engine's thread; must return at once.
+    ///   - isAllowed: Returns true to allow another endpoint, also that of a redirect; default: all are allowed. Called before the endpoint's name
+    ///     is resolved and again before it is connected to, on the engine's thread: must return immediately.
     public static func publicOnly(
         except endpoints: Set<Endpoint> = [], where isAllowed: (@Sendable (Endpoint) -> Bool)? = nil
     ) -> AddressPolicy {
@@ -51,13 +51,13 @@ public struct AddressPolicy: Sendable {
         case anyAddress, publicAddress, refused
     }
 
-    /// A verdict on each endpoint, also of redirects: before its name is resolved, and again before it is connected to. Called on the
-    /// engine's thread; must return at once.
+    /// A policy that calls `verdict` for each endpoint, also of redirects: before its name is resolved, and again before it is connected to. Called
+    /// on the engine's thread: must return immediately.
     package static func judging(_ verdict: @escaping @Sendable (Endpoint) -> Verdict) -> AddressPolicy {
         AddressPolicy(verdict: verdict, judgesHosts: true)
     }
 
-    /// nil allows all.
+    /// The verdict on an endpoint; `nil` to allow all.
     private let verdict: (@Sendable (Endpoint) -> Verdict)?
     /// False if every host is allowed at some address.
     private let judgesHosts: Bool

@@ -3,9 +3,9 @@ import HTTPSemantics
 extension NetworkAddress {
     /// The purpose of an address that is not a public Internet address; nil for a public one.
     ///
-    /// IPv4: the IANA IPv4 Special-Purpose Address Registry, anything that is not unicast, and one address that a cloud
-    /// provider uses. IPv6: only global unicast (2000::/3) counts as public, except for the entries of its registry; a
-    /// form that embeds an IPv4 address counts as that address.
+    /// IPv4: the entries of the IANA IPv4 Special-Purpose Address Registry, all addresses that are not unicast, and one address of a cloud
+    /// provider. IPv6: all addresses except global unicast (2000::/3), and the registry's entries in that block. A form that embeds an IPv4 address
+    /// counts as that address.
     var specialPurpose: String? { isIPv4 ? specialPurposeOfIPv4 : specialPurposeOfIPv6 }
 
     private struct Block: Sendable {
@@ -53,7 +53,7 @@ extension NetworkAddress {
         Block("3fff::", 20, "documentation"),  // RFC 9637
     ].compactMap(\.self)
 
-    /// Blocks outside of it, for the description: all other addresses are refused, too.
+    /// Blocks outside of 2000::/3, for the description. All other addresses outside of it are also refused.
     private static let otherBlocksOfIPv6: [Block] = [
         Block("::", 128, "unspecified"),
         Block("::1", 128, "loopback"),

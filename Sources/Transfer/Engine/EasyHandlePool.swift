@@ -18,7 +18,7 @@ final class EasyHandle {
         errorText.deallocate()
     }
 
-    /// libcurl's own sentence about the last failure; empty when there is none.
+    /// libcurl's message about the last failure; empty if there is none.
     var lastError: String { String(cString: errorText) }
 
     func set(_ option: CURLoption, _ value: Int) { clibcurl_setopt_long(easy, option, value) }
@@ -49,8 +49,7 @@ final class EasyHandle {
     }
 }
 
-/// Handles that wait for their next transfer, and what all of them share: names and TLS sessions. Connections are
-/// shared by the multi handle.
+/// Idle handles, and the DNS and TLS session caches that all handles share. The multi handle shares the connections.
 final class EasyHandlePool {
     private var idle: [EasyHandle] = []
     private var share: UnsafeMutableRawPointer?
@@ -73,7 +72,7 @@ final class EasyHandlePool {
 
     func removeAll() { idle.removeAll() }
 
-    /// After the last handle is gone.
+    /// Must be called after the last handle was freed.
     func freeShare() {
         if let share { clibcurl_share_cleanup(share) }
         share = nil

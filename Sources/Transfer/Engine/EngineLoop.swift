@@ -3,15 +3,15 @@ import HTTPSemantics
 import Synchronization
 import Units
 
-/// The engine's thread: takes commands, lets libcurl work, and starts what may start.
+/// The loop of the engine's thread: takes commands, drives libcurl, and starts the transfers that may start.
 ///
-/// Everything here is used by that one thread only.
+/// Used only on that thread.
 final class EngineLoop {
     private let mailbox: Mailbox
     private let multi: UnsafeMutableRawPointer
     private let handles: EasyHandlePool
     private var schedule: TransferSchedule
-    /// `nil`: the number of transfers with one host is what the configuration says.
+    /// `nil` if the number of transfers with one host is fixed by the configuration.
     private let concurrencyLimits: HostConcurrency.Limits?
     private var concurrency: [String: HostConcurrency] = [:]
     private var transfers: [UInt64: RunningTransfer] = [:]
@@ -21,17 +21,17 @@ final class EngineLoop {
     private var nextStallCheck = MonotonicTime(nanoseconds: 0)
     private(set) var now = MonotonicTime.now
 
-    /// The requests of hosts that have had one lately, if there is a limit.
+    /// The request rates of hosts with recent requests, if there is a limit.
     private var paces: [String: RequestPace] = [:]
 
-    /// The time until the next look for a place that several processes share.
+    /// The time between two attempts to take a place that several processes share.
     private static let placeInterval = Duration.milliseconds(50)
 
     private struct Timer: Comparable {
         enum Occasion: Equatable {
             /// The end of a wait between attempts.
             case attempt(UInt64)
-            /// The end of a pause that keeps to the rate.
+            /// The end of a pause that limits the rate.
             case wake(UInt64)
             /// Transfers with a host may start again.
             case host(String)
@@ -43,7 +43,7 @@ final class EngineLoop {
         static func < (left: Self, right: Self) -> Bool { left.due < right.due }
     }
 
-    /// Nil without the memory or the descriptors that libcurl needs.
+    /// `nil` if libcurl cannot allocate memory or descriptors.
     init?(mailbox: Mailbox) {
         guard let multi = clibcurl_multi_init() else { return nil }
         self.mailbox = mailbox
@@ -69,7 +69,7 @@ final class EngineLoop {
             now = .now
             finishDone()
             fireTimers()
-            // Before others are started: those that wait get the places of the ones that stalled.
+            // Before other transfers are started, so that they get the places of stalled ones.
             checkStalls()
             startReady()
             for transfer in active.values {
@@ -151,8 +151,8 @@ final class EngineLoop {
         }
     }
 
-    /// Takes a place among all processes for a transfer. One that has waited for as long as it may take to connect goes on without: another
-    /// process may have been stopped.
+    /// Takes a place that all processes share. After the connect time-out, the transfer starts without a place, because another process may be
+    /// stopped.
     private func takesPlace(_ transfer: RunningTransfer) -> Bool {
         guard let limit = mailbox.configuration.sharedHostLimit else { return true }
         transfer.sharedPlace = limit.place(with: transfer.host)
@@ -165,7 +165,7 @@ final class EngineLoop {
         return true
     }
 
-    /// Gives back the transfer's slot, and its place among all processes.
+    /// Releases the transfer's slot and its shared place.
     private func leave(_ transfer: RunningTransfer) {
         transfer.sharedPlace = nil
         schedule.finished(host: transfer.host, client: transfer.client)
@@ -176,7 +176,7 @@ final class EngineLoop {
         timers.insert(Timer(due: time, occasion: .host(host)))
     }
 
-    /// Counts a request for its host's pace.
+    /// Counts a request for the request rate of its host.
     private func keepPace(of transfer: RunningTransfer) {
         guard let rate = mailbox.configuration.maxRequestsPerSecond else { return }
         let host = transfer.host
@@ -186,9 +186,9 @@ final class EngineLoop {
         pause(host, until: pace.next)
     }
 
-    /// Lets transfers with a host start again, if its pace allows that.
+    /// Lets transfers with a host start again, if the host's request rate allows it.
     private func resume(_ host: String) {
-        // Another request may have been counted meanwhile, with a timer of its own.
+        // Another request may have been counted meanwhile. It has a separate timer.
         if let pace = paces[host], pace.next > now { return }
         paces[host] = nil
         schedule.resume(host)
@@ -220,7 +220,7 @@ final class EngineLoop {
         }
     }
 
-    /// Learns from a response how many transfers its host takes at once.
+    /// Adapts the limit of concurrent transfers with a host to a response.
     private func adaptConcurrency(to transfer: RunningTransfer) {
         guard let concurrencyLimits, var sample = transfer.concurrencySample else { return }
         let host = transfer.host

@@ -1,10 +1,10 @@
 import HTTPSemantics
 import HTTPTypes
 
-/// Collects response heads from libcurl's header callback, which gives one raw line at a time: those of interim
-/// responses, of redirects and of the final response, and after the body its trailers.
+/// Collects response heads from libcurl's header callback, which passes one raw line at a time: the lines of interim responses, of redirects and of
+/// the final response, and after the body its trailers.
 ///
-/// Pure, and bounded: an origin may send heads without end.
+/// Without I/O. The sizes are limited, because an origin may send heads without end.
 struct HeadCollector {
     enum Progress: Equatable {
         case more
@@ -12,14 +12,14 @@ struct HeadCollector {
         case interim(status: Int, HTTPFields)
         /// A head that is not interim is complete.
         case complete(status: Int)
-        /// Out of bounds, in words.
+        /// A limit was exceeded. The text is the reason.
         case violation(String)
     }
 
-    /// One head, lines and all. nginx and Apache take 8 to 32 KiB from clients; browsers take 256 KiB from servers.
+    /// The limit of one head, in bytes. nginx and Apache accept 8 to 32 KiB from clients, browsers accept 256 KiB from servers.
     static let maxHeadBytes = 256 * 1024
     static let maxFields = 1000
-    /// Interim responses (1xx, RFC 9110 section 15.2) before one final response.
+    /// The limit of interim responses (1xx, RFC 9110 section 15.2) before one final response.
     static let maxInterim = 32
 
     private(set) var bytes: [UInt8] = []
@@ -69,7 +69,7 @@ struct HeadCollector {
     private static func status(of line: UnsafeRawBufferPointer) -> Int {
         guard let blank = line.firstIndex(of: 0x20) else { return 0 }
         let digits = line[(blank + 1)...].prefix(3)
-        // Not even a sign: HTTPTypes traps on what is no status.
+        // No sign is accepted: HTTPTypes traps on an invalid status.
         return digits.count == 3 ? Int64(digits: digits).map { Int($0) } ?? 0 : 0
     }
 }

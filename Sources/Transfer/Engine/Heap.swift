@@ -1,4 +1,4 @@
-/// A binary heap: the smallest element first.
+/// A binary heap with the smallest element first.
 struct Heap<Element: Comparable> {
     private var elements: [Element] = []
 
@@ -34,7 +34,7 @@ struct Heap<Element: Comparable> {
         }
     }
 
-    /// Removes what does not satisfy the condition, in linear time.
+    /// Removes the elements that do not satisfy the condition, by rebuilding the heap.
     mutating func filter(_ isIncluded: (Element) -> Bool) {
         let kept = elements.filter(isIncluded)
         elements.removeAll(keepingCapacity: true)

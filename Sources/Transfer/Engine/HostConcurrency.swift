@@ -1,14 +1,14 @@
 import Units
 
-/// Decides how many transfers run at once with one host, by what has become of those before.
+/// Decides how many transfers with one host run concurrently, from the results of earlier ones.
 ///
-/// It begins with few. While more are waiting, each response allows two more: the number triples with each round trip, much as in TCP's
-/// slow start, until a round of transfers was not faster than the one before with fewer, or responses take much longer to begin. Refusals
-/// (``Refusal``) halve it, and it recovers slowly. Where requests share one connection
-/// (HTTP/2), they cost the host little: there the number of streams is the limit from the first response on.
+/// The limit begins low. While transfers wait, each response raises it by two, so that it triples with each round trip, similar to TCP's slow
+/// start. This ends when a round is not faster than the one before it with fewer transfers, or when responses take much longer to begin. A
+/// ``Refusal`` halves the limit, which then recovers slowly. Requests that share one connection (HTTP/2) cost the host little: for those, the
+/// number of streams is the limit from the first response on.
 struct HostConcurrency {
     struct Limits: Equatable {
-        /// The number at first.
+        /// The first limit.
         var initial = 16
         /// The greatest number of connections.
         var connections = 16
@@ -19,8 +19,8 @@ struct HostConcurrency {
     enum Refusal {
         /// 429 (Too Many Requests, RFC 6585 section 4): the limit may fall to one.
         case tooManyRequests
-        /// 503 (Service Unavailable, RFC 9110 section 15.6.4): it may be about the one resource, so that a quarter of the initial number
-        /// remains.
+        /// 503 (Service Unavailable, RFC 9110 section 15.6.4): it may concern only one resource, so the limit does not fall below a quarter of the
+        /// initial one.
         case unavailable
 
         init?(status: Int) {
@@ -32,21 +32,21 @@ struct HostConcurrency {
         }
     }
 
-    /// One response, at its end.
+    /// A response that has ended.
     struct Sample {
-        /// The bytes of its body.
+        /// The number of body bytes.
         var bytes: Int64 = 0
         /// The time from the request to the response's first byte; `nil` if there was none.
         var latency: Duration?
-        /// The way in which the host has refused the request, if it has.
+        /// The refusal by the host, if any.
         var refusal: Refusal?
-        /// True if its connection may carry several requests at a time.
+        /// True if its connection is multiplexed.
         var isMultiplexed = false
-        /// True if transfers wait for their turn with this host.
+        /// True if other transfers with the host wait.
         var isContended = true
     }
 
-    /// The responses of a round: about as many as are allowed at once.
+    /// A round of responses, about as many as the limit.
     private struct Round {
         var start: MonotonicTime
         var responses = 0
@@ -56,16 +56,16 @@ struct HostConcurrency {
 
     private enum Phase {
         case growing
-        /// Growing by one with each of the given rounds, until it is cut again.
+        /// The limit grows by one with each round until the next refusal.
         case recovering
         case settled
     }
 
-    /// Latencies below this many seconds beyond the usual say nothing.
+    /// The difference, in seconds, up to which a latency counts as usual.
     private static let noise = 0.01
-    /// Responses that end within a shorter time than this make no round of their own: in seconds.
+    /// The shortest duration of a round, in seconds.
     private static let shortestRound = 0.1
-    /// A round with more transfers must be so much faster.
+    /// The factor by which a round with more transfers must be faster.
     private static let gain = 1.05
 
     private let limits: Limits
@@ -75,7 +75,7 @@ struct HostConcurrency {
     private var isMultiplexed = false
     private var round: Round?
     private var previous: (rate: Double, limit: Int)?
-    /// In seconds.
+    /// The latencies, in seconds.
     private var shortestLatency = Double.infinity
     private var usualLatency = 0.0
     private var lastCut: MonotonicTime?
@@ -87,7 +87,7 @@ struct HostConcurrency {
 
     private var maximum: Int { max(1, isMultiplexed ? limits.streams : limits.connections) }
 
-    /// Takes a response into account.
+    /// Adapts the limit to a response.
     ///
     /// - Returns: The number of transfers that may run at once from now on.
     mutating func ended(_ sample: Sample, at now: MonotonicTime) -> Int {
@@ -108,7 +108,7 @@ struct HostConcurrency {
         count(sample, at: now)
         guard phase == .growing else { return limit }
         if isSlow {
-            // The last step was too much.
+            // The last step was too large.
             limit = max(limit / 2, min(limit, limits.initial))
             phase = .settled
         } else {
@@ -126,7 +126,7 @@ struct HostConcurrency {
         usualLatency += (seconds - usualLatency) / (usualLatency == 0 ? 1 : 8)
     }
 
-    /// True if responses begin so much later than the first ones that requests must be waiting for each other.
+    /// True if responses begin so much later than the first ones that requests probably wait for each other.
     private var isSlow: Bool { usualLatency > 1.5 * shortestLatency + Self.noise }
 
     // MARK: Rounds
@@ -136,7 +136,7 @@ struct HostConcurrency {
         round.responses += 1
         round.bytes += sample.bytes
         let seconds = Double((now - round.start).nanoseconds) / 1e9
-        // The connections of a round that has just grown are made first: that takes about as long as a response.
+        // A round that has just grown first makes its connections, which takes about as long as a response.
         guard seconds >= max(Self.shortestRound, 3 * usualLatency), round.responses >= round.limit else {
             self.round = round
             return
@@ -151,7 +151,7 @@ struct HostConcurrency {
         switch phase {
         case .growing:
             guard let previous, round.limit > previous.limit, rate < previous.rate * Self.gain else { return }
-            // The transfers since have brought nothing.
+            // The additional transfers have not increased the rate.
             limit = previous.limit
             phase = .settled
         case .recovering: limit = min(limit + 1, maximum)
@@ -163,7 +163,7 @@ struct HostConcurrency {
 
     // MARK: Refusals
 
-    /// Halves the limit, once for the refusals of one moment.
+    /// Halves the limit, once for refusals at about the same time.
     private mutating func cut(_ refusal: Refusal, at now: MonotonicTime) {
         if let lastCut, now - lastCut < .seconds(max(1, 2 * usualLatency)) { return }
         lastCut = now

@@ -2,8 +2,8 @@ import CLibcurl
 import ConcurrencyPrimitives
 import HTTPSemantics
 
-/// The way from any thread to the engine's: a queue of commands, a wake-up for the first of a batch, and the thread's
-/// beginning and end.
+/// The queue of commands from any thread to the engine's thread. It wakes the thread for the first command of a batch, and starts and stops the
+/// thread.
 final class Mailbox: Sendable {
     struct Submission: Sendable {
         let id: UInt64
@@ -20,10 +20,9 @@ final class Mailbox: Sendable {
         case prioritize(UInt64, TransferPriority)
     }
 
-    /// A multi handle of which other threads use nothing but `curl_multi_wakeup`, the one function that allows it.
+    /// A multi handle for `curl_multi_wakeup`, the only function that other threads may call.
     ///
-    /// `@unchecked Sendable`: see above; it is reached only under the mailbox's lock, and withdrawn there before the
-    /// engine's thread frees it.
+    /// `@unchecked Sendable`: used only under the mailbox's lock, and removed under that lock before the engine's thread frees the handle.
     struct Waker: @unchecked Sendable {
         let multi: UnsafeMutableRawPointer
     }
@@ -47,7 +46,7 @@ final class Mailbox: Sendable {
     /// Written by the engine's thread.
     let totals = Locked(TransferTotals())
     private let state = Locked(State())
-    /// Comes when the thread has ended.
+    /// Fulfilled when the thread has ended.
     private let ended = Promise<Void>()
 
     init(configuration: TransferEngine.Configuration) { self.configuration = configuration }
@@ -86,8 +85,8 @@ final class Mailbox: Sendable {
         if state.withLock({ $0.thread == .running }) { await ended.valueDespiteCancellation() }
     }
 
-    /// On the engine's thread: everything that was posted since the last call; false when the engine is stopped, and
-    /// nothing more can be posted.
+    /// Takes all commands that were posted since the last call. Returns false if the engine is stopped and accepts no more commands. Called on the
+    /// engine's thread.
     func collect(into commands: inout [Command]) -> Bool {
         state.withLock { state in
             swap(&commands, &state.commands)
@@ -100,7 +99,8 @@ final class Mailbox: Sendable {
         state.withLock { $0.waker = waker }
     }
 
-    /// On the engine's thread, which cannot begin: everyone who came is told so, and the next one has it tried again.
+    /// Fails all waiting transfers, because libcurl cannot be initialised. The next transfer starts the thread again. Called on the engine's
+    /// thread.
     private func refuse() {
         let (commands, isStopped) = state.withLock { state in
             state.thread = state.isStopped ? .ended : .notStarted

@@ -3,22 +3,22 @@ import HTTPSemantics
 import HTTPTypes
 import Synchronization
 
-/// A checked request with its fields as libcurl takes them, made on the caller's thread, so that the engine's has less to do.
+/// A checked request with its fields in libcurl's format. It is prepared on the caller's thread to relieve the engine's.
 ///
-/// `@unchecked Sendable`: nothing changes after `init`; libcurl only reads the header lists, on the engine's thread,
-/// and `deinit` frees them when nobody holds the object any more.
+/// `@unchecked Sendable`: immutable after `init`. libcurl only reads the header lists, on the engine's thread, and `deinit` frees them after the
+/// last reference is released.
 final class PreparedRequest: @unchecked Sendable {
     let checked: CheckedRequest
-    /// The limit per host counts by this.
+    /// The key of the limit per host: the URL's origin.
     let host: String
-    /// Fields of a request that asks for the whole, at the URL's own origin.
+    /// The fields of a request for the whole body at the URL's own origin.
     let headers: UnsafeMutablePointer<curl_slist>?
-    /// Fields for the proxy: without one they are sent to nobody (RFC 9110 section 11.7.2).
+    /// The fields for the proxy. They are not sent if there is no proxy (RFC 9110 section 11.7.2).
     let proxyHeaders: UnsafeMutablePointer<curl_slist>?
-    /// A cancellation may overtake the order to start: it is noted here before it is posted.
+    /// True after a cancellation. Set before the cancellation is posted, because that may overtake the command to start.
     let isCancelled = Atomic(false)
-    /// The engine's thread does not use the sink any more. Set before the transfer's task goes on, whose run time tells ThreadSanitizer of that only
-    /// if the task was waiting already.
+    /// True after the engine's last use of the sink. Set before the transfer's task continues: ThreadSanitizer does not see the order from the
+    /// continuation unless the task was already waiting.
     let hasEnded = Atomic(false)
 
     var url: HTTPURL { checked.url }
@@ -37,7 +37,7 @@ final class PreparedRequest: @unchecked Sendable {
         clibcurl_slist_free(proxyHeaders)
     }
 
-    /// The fields of one request of the transfer, if they are others than ``headers``; to be freed by the caller.
+    /// The fields of one request of the transfer, if they differ from ``headers``. The caller must free them.
     ///
     /// - Parameter conditions: Preconditions about held bytes or a stored body.
     func ownHeaders(for hop: Hop, adding conditions: HTTPFields) -> UnsafeMutablePointer<curl_slist>? {
@@ -73,15 +73,15 @@ final class PreparedRequest: @unchecked Sendable {
         }
         for field in own { list = appending(field, to: list) }
         if !acceptsCoding { list = clibcurl_slist_append(list, "Accept-Encoding: identity") }
-        // "Name:" keeps libcurl from adding a field of its own: nobody else knows what kind of content it is, and what is
-        // passed on gets nothing added.
+        // "Name:" prevents libcurl from adding its own field: only the caller knows the type of the content, and forwarded requests get no
+        // additional fields.
         if sendsContent, !request.fields.contains(.contentType), !own.contains(.contentType) {
             list = clibcurl_slist_append(list, "Content-Type:")
         }
         if request.options.forwardsErrorResponses, !request.fields.contains(.accept), !own.contains(.accept) {
             list = clibcurl_slist_append(list, "Accept:")
         }
-        // No wait for "100 Continue" before the content is sent.
+        // Prevents a wait for "100 Continue" before the content is sent.
         if sendsContent { list = clibcurl_slist_append(list, "Expect:") }
         return list
     }
@@ -89,7 +89,7 @@ final class PreparedRequest: @unchecked Sendable {
     private static func appending(
         _ field: HTTPField, to list: UnsafeMutablePointer<curl_slist>?
     ) -> UnsafeMutablePointer<curl_slist>? {
-        // The value as it is: it need not be text (obs-text, RFC 9110 section 5.5).
+        // The value is sent unchanged: it need not be text (obs-text, RFC 9110 section 5.5).
         field.withUnsafeBytesOfValue { value in
             var line = Array(field.name.rawName.utf8)
             line.reserveCapacity(line.count + value.count + 3)

@@ -1,14 +1,14 @@
 import Glibc
 import HTTPTypes
 
-/// The bytes of a response head, taken apart in place: this runs for every transfer.
+/// Parses the bytes of a response head in place, because this runs for every transfer.
 enum RawHead {
     static func isStatusLine(_ line: UnsafeRawBufferPointer) -> Bool {
         guard line.count >= 5, let start = line.baseAddress, line[0] == UInt8(ascii: "H") else { return false }
         return memcmp(start, "HTTP/", 5) == 0
     }
 
-    /// The protocol version and the fields. What is no field is left out.
+    /// The protocol version and the fields. Invalid fields are omitted.
     static func parse(_ head: UnsafeRawBufferPointer) -> (version: String, fields: HTTPFields) {
         var version = ""
         var fields = HTTPFields()
@@ -30,7 +30,7 @@ enum RawHead {
         return (version, fields)
     }
 
-    /// A value that goes on in the next lines (obsolete line folding, RFC 9112 section 5.2): joined by blanks.
+    /// A value that is continued in the next lines (obsolete line folding, RFC 9112 section 5.2), joined with spaces.
     private static func unfolded(_ first: UnsafeRawBufferPointer, _ lines: inout Lines) -> [UInt8] {
         var value = Array(first)
         while let next = lines.peek, isBlank(next), let line = lines.next() {
@@ -47,7 +47,7 @@ enum RawHead {
         return HTTPField.Name(String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Names that nearly every response has, as nearly every server writes them: no text is made or checked for these.
+    /// Field names of nearly every response, in the usual spellings: no string is created or checked for these.
     private static let frequent: [(StaticString, HTTPField.Name)] = [
         ("Date", .date), ("date", .date), ("ETag", .eTag), ("etag", .eTag), ("Server", .server), ("server", .server),
         ("Content-Type", .contentType), ("content-type", .contentType), ("Content-Length", .contentLength),
@@ -67,7 +67,7 @@ enum RawHead {
         return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
     }
 
-    /// Lines without their ends, `CR LF` or `LF`; the last one, which is empty, is not given.
+    /// Lines without their ends, `CR LF` or `LF`. The empty last line is not returned.
     private struct Lines {
         var rest: UnsafeRawBufferPointer
 

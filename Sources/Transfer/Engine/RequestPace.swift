@@ -1,9 +1,9 @@
 import Units
 
-/// Spreads the requests to one host evenly: none begins sooner than a part of a second after the one before.
+/// Spreads the requests to one host evenly: each begins at least `1/rate` seconds after the previous one.
 struct RequestPace {
     private let interval: Duration
-    /// The time from which on the next request may begin.
+    /// The earliest time of the next request.
     private(set) var next: MonotonicTime
 
     /// - Parameter rate: Requests a second, above 0.
@@ -12,6 +12,6 @@ struct RequestPace {
         next = now
     }
 
-    /// Counts a request. One that is sent before its time, as that of a redirect is, delays those after it.
+    /// Counts a request. A request that is sent earlier, such as that of a redirect, delays later ones.
     mutating func begin(at now: MonotonicTime) { next = max(next, now) + interval }
 }

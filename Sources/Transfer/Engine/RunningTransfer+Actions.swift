@@ -2,7 +2,7 @@ import ConcurrencyPrimitives
 import HTTPTypes
 
 extension RunningTransfer {
-    /// Performs an action, and those to which the sink's answers lead, up to one that is the loop's or libcurl's.
+    /// Performs an action and those that follow from the sink's results, up to one that the loop or libcurl performs.
     func perform(_ first: TransferStateMachine.Action, now: MonotonicTime) -> Next {
         var action = first
         while true {
@@ -51,6 +51,6 @@ extension RunningTransfer {
         return machine.sinkCanRestart(held: heldBytes, random: mailbox.configuration.random(), at: now)
     }
 
-    /// Nil for a transfer that cannot be resumed: its sink is never asked.
+    /// `nil` for a transfer that cannot be resumed: its sink is not asked.
     private var heldBytes: HeldPartial? { prepared.checked.mayResume ? sink.held() : nil }
 }

@@ -3,8 +3,7 @@ import Glibc
 import HTTPSemantics
 import HTTPTypes
 
-/// libcurl calls with at most 16 KiB at a time, but reads up to this much with one system call: 0.65 of the time that
-/// its default takes.
+/// libcurl passes at most 16 KiB at a time, but reads up to this number of bytes with one system call. This takes 0.65 of the time of the default.
 private let receiveBufferSize = 512 * 1024
 
 extension RunningTransfer {
@@ -20,15 +19,15 @@ extension RunningTransfer {
         clibcurl_setopt_data_callback(handle.easy, CURLOPT_WRITEFUNCTION, onBody)
         handle.set(CURLOPT_WRITEDATA, pointer: context)
         handle.set(CURLOPT_NOSIGNAL, true)
-        // A cancelled transfer does not wait for the name resolution that it began.
+        // A cancelled transfer does not wait for its name resolution.
         handle.set(CURLOPT_QUICK_EXIT, true)
-        // Of a slow one small pieces, so that it flows; libcurl takes 1 KiB at least.
+        // A rate-limited transfer reads small pieces for an even flow. libcurl requires at least 1 KiB.
         let eighth = options.rateLimit.map { Int(clamping: $0 / 8) } ?? .max
         handle.set(CURLOPT_BUFFERSIZE, max(1024, min(eighth, receiveBufferSize)))
         handle.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
         if request.usesFreshConnection { handle.set(CURLOPT_FRESH_CONNECT, true) }
         _ = handle.set(CURLOPT_URL, hop.url.text)
-        // libcurl from 8.8 on leaves an empty query out, unless it is told what to write into the request line.
+        // libcurl 8.8 and later omits an empty query unless the request target is set.
         if hop.url.hasEmptyQuery, goesStraight(hop) {
             _ = handle.set(CURLOPT_REQUEST_TARGET, String(hop.url.target))
         }
@@ -38,9 +37,9 @@ extension RunningTransfer {
         }
         if let range = request.range { _ = handle.set(CURLOPT_RANGE, range) }
         allowOnlyHTTP(handle)
-        // For https, wait for a connection that is being made to find out whether it can be multiplexed.
+        // For https, libcurl waits for a connection in progress to find out if it can be multiplexed.
         if hop.url.scheme == .https, !options.isSegment { handle.set(CURLOPT_PIPEWAIT, true) }
-        // Streams of one connection share its losses and its limits.
+        // Streams of one connection would share its losses and its limits.
         if options.isSegment { handle.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1) }
         setMethod(handle, hop)
         setLimits(handle, request.timeLeft)
@@ -59,7 +58,7 @@ extension RunningTransfer {
         }
     }
 
-    /// True when no proxy is sent the whole URL in the request line (RFC 9112 section 3.2.2).
+    /// True if no proxy receives the whole URL in the request line (RFC 9112 section 3.2.2).
     private func goesStraight(_ hop: Hop) -> Bool {
         if hop.url.scheme == .https || addressPolicy.judges { return true }
         if let proxy = options.proxy { return proxy.isEmpty }
@@ -73,12 +72,11 @@ extension RunningTransfer {
     }
 
     private func setMethod(_ handle: EasyHandle, _ hop: Hop) {
-        // When a connection that was used before dies without an answer, libcurl repeats the request by itself, whatever its
-        // method. What changes something gets a new one, where there is no such doubt: whether it may be repeated (RFC 9110
-        // section 9.2.2) is not libcurl's decision.
+        // If a reused connection fails without a response, libcurl repeats the request, regardless of its method. Unsafe requests use a new
+        // connection, where this does not happen: libcurl must not decide if they may be repeated (RFC 9110 section 9.2.2).
         if !hop.method.isSafe { handle.set(CURLOPT_FRESH_CONNECT, true) }
         if hop.sendsContent, let body = prepared.checked.content {
-            // libcurl copies the content: it is small, and lives as long as the handle's transfer.
+            // libcurl copies the content, which is small, for the duration of the handle's transfer.
             handle.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: Int64(body.count))
             body.withUnsafeBytes { bytes in
                 let start = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
@@ -94,7 +92,7 @@ extension RunningTransfer {
     }
 
     private func setLimits(_ handle: EasyHandle, _ timeLeft: Duration?) {
-        // 0 would mean libcurl's own default to it.
+        // libcurl would replace 0 by its own default.
         handle.set(CURLOPT_CONNECTTIMEOUT_MS, max(1, options.connectTimeout.milliseconds))
         if let timeLeft { handle.set(CURLOPT_TIMEOUT_MS, max(1, timeLeft.milliseconds)) }
     }
@@ -102,7 +100,7 @@ extension RunningTransfer {
     private func setIdentity(
         _ handle: EasyHandle, _ options: TransferOptions, _ credentials: TransferOptions.Credentials?
     ) {
-        // HTTPField makes a value of whatever text there is: no line ends, so no field can be smuggled in.
+        // HTTPField removes line ends from the text, so that no field can be injected.
         let own = options.forwardsErrorResponses ? "" : "imgcache"
         let agent = HTTPField(name: .userAgent, value: options.userAgent ?? own).value
         if !agent.isEmpty { _ = handle.set(CURLOPT_USERAGENT, agent) }

@@ -2,17 +2,16 @@ import CLibcurl
 import Glibc
 import HTTPSemantics
 
-/// The address policy: the host is judged before its name is resolved (``AddressPolicy/refusal(of:)``), the address when
-/// libcurl asks for a socket, because it then knows what it will connect to; for the request and for each redirect. A connection that
-/// is reused was judged when it was made, for the same host and port: libcurl reuses one for its own host and port only. The policy is
-/// the engine's, as the connections are, or that of a gate, whose service has one verdict on an endpoint in all of its gates that let it
-/// be asked.
+/// Applies the address policy, for the request and for each redirect. The host is judged before its name is resolved
+/// (``AddressPolicy/refusal(of:)``), and the address when libcurl asks for a socket and knows the address. A reused connection was judged when it
+/// was made, for the same host and port, because libcurl reuses connections only for these. The policy is that of the engine, which owns the
+/// connections, or that of a gate. A service's gates that allow an endpoint all have the same verdict on it.
 extension RunningTransfer {
     func judgeAddresses(_ handle: EasyHandle, _ context: UnsafeMutableRawPointer) {
         guard addressPolicy.judges else { return }
         clibcurl_setopt_socket_callback(handle.easy, onSocket)
         handle.set(CURLOPT_OPENSOCKETDATA, pointer: context)
-        // Else libcurl takes a proxy from the environment, and the proxy's would be the address to be judged.
+        // Otherwise libcurl would use a proxy of the environment, and the proxy's address would be judged.
         _ = handle.set(CURLOPT_PROXY, "")
     }
 

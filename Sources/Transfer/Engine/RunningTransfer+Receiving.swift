@@ -3,7 +3,7 @@ import ConcurrencyPrimitives
 import HTTPTypes
 
 extension RunningTransfer {
-    /// An answer of a callback to libcurl.
+    /// The result of a callback for libcurl.
     enum Reception {
         case accepted
         case pause
@@ -62,7 +62,7 @@ extension RunningTransfer {
         return .accepted
     }
 
-    /// The answer to libcurl after an action: whatever it is, the request's end tells the loop.
+    /// The result for libcurl after an action. If it stops the request, the loop continues at the request's end.
     private func reception(_ action: TransferStateMachine.Action, now: MonotonicTime) -> Reception {
         if case .goOn = perform(action, now: now) { .accepted } else { .stop }
     }

@@ -4,20 +4,19 @@ import FoundationEssentials
 import HTTPSemantics
 import HTTPTypes
 
-/// A transfer that the engine runs: it tells its ``TransferStateMachine`` what libcurl and the sink do, and performs the
-/// actions.
+/// A transfer that the engine runs. It reports the events of libcurl and of the sink to its ``TransferStateMachine`` and performs the actions.
 ///
 /// Used by the engine's thread only.
 final class RunningTransfer {
-    /// The part of an action that is the loop's to perform.
+    /// The part of an action that the loop performs.
     enum Next {
         case goOn
         /// End the request early.
         case stop
         case finished(Result<TransferResult, TransferError>)
-        /// Another request in the same slot, at once.
+        /// Send another request in the same slot, without a pause.
         case again
-        /// Give the slot back and come again later.
+        /// Release the slot, and try again after this time.
         case wait(Duration)
     }
 
@@ -30,32 +29,32 @@ final class RunningTransfer {
     var machine: TransferStateMachine
     var collector = HeadCollector()
 
-    // The loop's.
+    // Used by the loop.
     var priority: TransferPriority
-    /// Waits in the schedule.
+    /// True if the transfer waits in the schedule.
     var isWaiting = false
-    /// Its place there, which it keeps while it pauses between two attempts.
+    /// Its place in the schedule, which it keeps during a pause between two attempts.
     var place: UInt64?
-    /// Its place among the transfers of all processes.
+    /// Its place in the limit that all processes share.
     var sharedPlace: (any AnyObject & Sendable)?
-    /// The time since when it has wanted one.
+    /// The time at which it first failed to get a shared place.
     var wantsPlaceSince: MonotonicTime?
-    /// Its handle is in the multi handle.
+    /// True if its handle was added to the multi handle.
     var isAdded = false
     private(set) var handle: EasyHandle?
-    /// The end of a pause that keeps to the rate, which the loop was not told yet.
+    /// The end of a pause that limits the rate, if the loop has not taken it yet.
     var wakingTime: MonotonicTime?
 
-    /// The sink was given bytes since the last `writeBatchComplete`.
+    /// True if the sink received bytes since the last `writeBatchComplete`.
     var hasNews = false
     private var lastReport = MonotonicTime(nanoseconds: 0)
-    /// The fields of the present request, if they are not the usual ones.
+    /// The fields of the current request, if they differ from the usual ones.
     private var ownHeaders: UnsafeMutablePointer<curl_slist>?
 
     var options: TransferOptions { prepared.checked.options }
     var host: String { prepared.host }
     var client: String? { prepared.checked.request.client }
-    /// The limit of the transfers with its host, if a gate has one.
+    /// The limit of concurrent transfers with its host, if a gate has one.
     var connectionLimit: Int? { options.gate?.gate.connectionLimit(for: prepared.url) }
 
     init(_ submission: Mailbox.Submission, mailbox: Mailbox, startedAt: MonotonicTime) {
@@ -84,9 +83,9 @@ final class RunningTransfer {
 
     // MARK: Requests
 
-    /// Prepares the next request: of a new attempt, or the one that a redirect asks for.
+    /// Prepares the next request, of a new attempt or after a redirect.
     ///
-    /// - Returns: The reason not to send it.
+    /// - Returns: The reason not to send the request; `nil` if it was prepared.
     func startRequest(on handle: EasyHandle, now: MonotonicTime) -> TransferError? {
         self.handle = handle
         let attempts = machine.history.attempts
@@ -107,7 +106,7 @@ final class RunningTransfer {
             configure(handle, for: request, headers: ownHeaders ?? prepared.headers)
             return nil
         case .finish(.failure(let error)):
-            // The host was judged before its name was resolved.
+            // The host was refused before its name was resolved.
             if error.code == .addressRefused { mailbox.totals.withLock { $0.noteFailure(error.code) } }
             return error
         default: return machine.error(.libcurl, "no request can be sent now")
@@ -121,7 +120,7 @@ final class RunningTransfer {
 
     // MARK: Ends
 
-    /// libcurl has ended its work on the request.
+    /// Handles the end of libcurl's work on the request.
     func requestEnded(_ code: CURLcode, now: MonotonicTime) -> Next {
         if let handle, handle.responseCode > 0 {
             let (status, latency) = (handle.responseCode, latency)
@@ -129,7 +128,7 @@ final class RunningTransfer {
         }
         guard code != CURLE_OK else { return exchangeEnded(.complete, now: now) }
         let failure = failure(code)
-        // A transfer that stopped itself has not failed.
+        // A transfer that ended the request itself has not failed.
         if code != CURLE_WRITE_ERROR {
             let code = machine.code(of: failure)
             mailbox.totals.withLock { $0.noteFailure(code) }
@@ -160,14 +159,14 @@ final class RunningTransfer {
 
     func cancel(now: MonotonicTime) -> Result<TransferResult, TransferError> {
         let next = perform(machine.cancel(), now: now)
-        // Whoever cancels wants to know how much is kept.
+        // Reports the number of bytes that are kept after the cancellation.
         let progress = machine.history.progress
         if progress.received > 0 { events(.received(progress.bytes, total: progress.total)) }
         if case .finished(let result) = next { return result }
         return .failure(machine.error(.cancelled, "the transfer was cancelled"))
     }
 
-    /// The response of a request that has ended, as far as it says something about the host.
+    /// The sample of a request that has ended, for the host's concurrency; `nil` without a response.
     var concurrencySample: HostConcurrency.Sample? {
         guard let handle, handle.responseCode > 0 else { return nil }
         return HostConcurrency.Sample(
@@ -194,12 +193,12 @@ final class RunningTransfer {
         return machine.isStalled(at: now, uploaded: uploaded, sentAfter: sent > 0 ? .microseconds(sent) : nil)
     }
 
-    /// The sink is ready again.
+    /// Continues after a pause by the sink.
     func resume(now: MonotonicTime) {
         if machine.resume(at: now) { unpause() }
     }
 
-    /// A pause that keeps to the rate may be over.
+    /// Continues after a pause that limits the rate, if the pause has ended.
     func wake(now: MonotonicTime) {
         if machine.rateAllows(at: now) { unpause() }
     }
@@ -208,13 +207,13 @@ final class RunningTransfer {
         if let handle { clibcurl_easy_pause(handle.easy, CURLPAUSE_CONT) }
     }
 
-    /// The end of a pause that keeps to the rate; once for each pause.
+    /// Takes the end of a pause that limits the rate. Returns it once for each pause.
     func takeWakingTime() -> MonotonicTime? {
         defer { wakingTime = nil }
         return wakingTime
     }
 
-    /// Tells the sink that nothing more has come for now.
+    /// Notifies the sink that no more bytes are available for now.
     func tellLull() {
         guard hasNews else { return }
         hasNews = false

@@ -1,14 +1,14 @@
 import ConcurrencyPrimitives
 
-/// Decides which transfer runs next: at most so many in all, per host, and for one client; the rest in order of priority, then of
-/// arrival, with clients taking turns. A transfer whose host or client is at its limit does not hold up the others.
+/// Decides which transfer starts next, within the limits in all, per host and per client. Waiting transfers start in order of priority, then of
+/// arrival, and clients take turns. A transfer whose host or client is at its limit does not delay others.
 struct TransferSchedule {
     typealias ID = UInt64
 
     struct Limits {
         var total: Int
         var perHost: Int
-        /// For transfers that name a client.
+        /// The limit for each client of transfers that name one.
         var perClient: Int
     }
 
@@ -16,7 +16,7 @@ struct TransferSchedule {
         let id: ID
         let priority: TransferPriority
         let tag: UInt64
-        /// Arrival: identifiers are given out in order.
+        /// The order of arrival: identifiers are assigned in order.
         var order: ID { id }
 
         static func < (left: Self, right: Self) -> Bool {
@@ -27,7 +27,7 @@ struct TransferSchedule {
 
     private struct Host {
         var running = 0
-        /// By client; nil: those that name none.
+        /// Waiting transfers by client; `nil` for those without a client.
         var waiting: [String?: Heap<Waiting>] = [:]
 
         mutating func takeFirst(of client: String?) {
@@ -35,7 +35,7 @@ struct TransferSchedule {
             dropIfEmpty(client)
         }
 
-        /// False: it did not wait here.
+        /// Returns false if the transfer did not wait here.
         mutating func remove(_ id: ID, of client: String?) -> Bool {
             guard let before = waiting[client]?.count else { return false }
             waiting[client]?.filter { $0.id != id }
@@ -57,12 +57,11 @@ struct TransferSchedule {
     private var turns = FairQueue<String?>()
     private var waitingCount = 0
     private var hosts: [String: Host] = [:]
-    /// Limits of single hosts, in place of the common one.
+    /// Limits of single hosts that replace the common one.
     private var hostLimits: [String: Int] = [:]
-    /// Hosts with somebody waiting and room for one more. A pick looks at all of them: there are few, and a slot that
-    /// has become free is worth more than the look.
+    /// Hosts with waiting transfers and a free place. Each pick searches all of them: there are few, and a free slot is worth the search.
     private var ready: Set<String> = []
-    /// Hosts with which nothing may start now, whatever their limits.
+    /// Hosts with which no transfer may start now, regardless of the limits.
     private var paused: Set<String> = []
 
     var running: Int { slots.used }
@@ -74,9 +73,9 @@ struct TransferSchedule {
     }
 
     /// - Parameters:
-    ///   - client: whose limit it counts against; nil: nobody's.
-    ///   - tag: what an earlier call gave for one that comes back, and is where it was.
-    /// - Returns: Its place among the turns of clients.
+    ///   - client: The client that the transfer counts for; `nil` for none.
+    ///   - tag: The result of an earlier call for the same transfer, which then keeps its place.
+    /// - Returns: The place of the transfer among the turns of clients.
     @discardableResult
     mutating func enqueue(
         _ id: ID, host: String, priority: TransferPriority, client: String? = nil, tag: UInt64? = nil
@@ -89,7 +88,7 @@ struct TransferSchedule {
         return tag
     }
 
-    /// The next one that may start; it then holds a slot until ``finished(host:client:)``.
+    /// Returns the next transfer that may start. It holds a slot until ``finished(host:client:)``.
     mutating func next() -> ID? {
         guard running < limits.total else { return nil }
         var best: (host: String, client: String?, waiting: Waiting)?
@@ -109,13 +108,13 @@ struct TransferSchedule {
         return best.waiting.id
     }
 
-    /// Gives a host a limit of its own, instead of the common one.
+    /// Sets the limit of one host, which replaces the common one.
     mutating func limit(_ host: String, to count: Int) {
         hostLimits[host] = max(1, count)
         settle(host)
     }
 
-    /// Starts nothing with a host until ``resume(_:)``.
+    /// Prevents transfers with a host from starting until ``resume(_:)``.
     mutating func pause(_ host: String) {
         paused.insert(host)
         settle(host)
@@ -135,7 +134,7 @@ struct TransferSchedule {
         settle(host)
     }
 
-    /// Takes back one that waits.
+    /// Removes a waiting transfer.
     mutating func withdraw(_ id: ID, host: String, client: String? = nil) {
         guard hosts[host]?.remove(id, of: client) ?? false else { return }
         noteOneLessWaiting()
@@ -156,7 +155,7 @@ struct TransferSchedule {
             ready.insert(name)
         }
         if host.waiting.isEmpty, host.running == 0 { hosts[name] = nil }
-        // The limits of others are learned again.
+        // Hosts without transfers adapt their limits again later.
         if hostLimits.count > Self.mostHosts { hostLimits = hostLimits.filter { hosts[$0.key] != nil } }
     }
 }

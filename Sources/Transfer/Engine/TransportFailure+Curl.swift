@@ -1,12 +1,12 @@
 import CLibcurl
 
 extension TransportFailure {
-    /// The meaning of a libcurl result: by the code, and by libcurl's own sentence where one code stands for several things.
+    /// The meaning of a libcurl result, from the code, and from libcurl's message if one code has several meanings.
     ///
     /// - Parameters:
     ///   - text: The content of `CURLOPT_ERRORBUFFER`.
-    ///   - hasHead: True when a final head has come.
-    ///   - isRedirected: True when the URL is a redirect's.
+    ///   - hasHead: True if a final head was received.
+    ///   - isRedirected: True if the URL is the target of a redirect.
     init(_ result: CURLcode, text: String, hasHead: Bool, isRedirected: Bool) {
         let text = text.isEmpty ? String(cString: clibcurl_easy_strerror(result)) : text
         func failure(_ code: TransferError.Code, _ lead: String, retry: Bool) -> (TransferError.Code, String, Bool) {
@@ -14,18 +14,18 @@ extension TransportFailure {
         }
         let (code, message, isRetryable) =
             switch result {
-            // Few that ``HTTPURL`` takes, such as an address with too many parts.
+            // ``HTTPURL`` accepts few URLs that libcurl does not, such as an address with too many parts.
             case CURLE_URL_MALFORMAT:
                 failure(isRedirected ? .badRedirect : .unsupportedURL, "not a URL that can be fetched", retry: false)
             case CURLE_UNSUPPORTED_PROTOCOL: failure(.protocolViolation, "the response is not HTTP", retry: false)
-            // libcurl would repeat it, password and all.
+            // libcurl's message would contain the URL with its password.
             case CURLE_COULDNT_RESOLVE_PROXY where text.hasPrefix("Unsupported proxy syntax"):
                 (.resolve, "the proxy's URL cannot be understood", false)
             case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: failure(.resolve, "", retry: true)
             case CURLE_COULDNT_CONNECT, CURLE_INTERFACE_FAILED, CURLE_PROXY: failure(.connect, "", retry: true)
             case CURLE_OPERATION_TIMEDOUT: failure(.timeout, "", retry: true)
             case CURLE_SSL_CONNECT_ERROR:
-                // The same code for a broken connection and for two sides that will never agree.
+                // One code for a broken connection and for incompatible sides.
                 failure(
                     .tls, "the TLS handshake failed",
                     retry: text.contains("reset") || text.contains("SYSCALL") || text.contains("unexpected eof"))
@@ -40,7 +40,7 @@ extension TransportFailure {
                 CURLE_BAD_FUNCTION_ARGUMENT where text.contains("chunked"):
                 failure(.protocolViolation, "the chunked coding is broken", retry: true)
             case CURLE_RECV_ERROR where text.contains("CONNECT"):
-                // The proxy answered CONNECT with an error status; a 4xx (407 among them) will come again.
+                // The proxy responded to CONNECT with an error status. A 4xx, such as 407, would be repeated.
                 failure(.connect, "the proxy refuses", retry: !text.contains("response 4"))
             case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2, CURLE_HTTP2_STREAM,
                 CURLE_SSL_SHUTDOWN_FAILED, CURLE_AGAIN, CURLE_SEND_FAIL_REWIND:

@@ -1,7 +1,7 @@
 import ConcurrencyPrimitives
 import HTTPTypes
 
-/// Asks the gates of requests before another transport runs them. Requests without a gate pass.
+/// Asks the gate of each request before another transport runs the request. Requests without a gate are run directly.
 package struct GatedTransport: HTTPTransport {
     private let base: any HTTPTransport
 
@@ -25,7 +25,7 @@ package struct GatedTransport: HTTPTransport {
             observed.report(result.head)
             return result
         } catch {
-            // A redirect to another origin is a response, whatever happens there.
+            // A redirect to another origin is a response of the gate's origin, regardless of what follows.
             observed.report(
                 error.isOfRedirectTarget ? .responded(.found) : error.isOfOrigin ? .failed : .unknown)
             throw error
@@ -35,7 +35,7 @@ package struct GatedTransport: HTTPTransport {
     package func shutDown() async { await base.shutDown() }
 }
 
-/// A sink that reports the first head that comes, also where the sink below refuses it.
+/// A sink that reports the first response head, even if the inner sink refuses the body.
 final class ObservedSink: BodySink {
     private let base: any BodySink
     private let gate: any TransferGate
@@ -50,7 +50,7 @@ final class ObservedSink: BodySink {
         self.reporter = reporter
     }
 
-    /// Reports an outcome, unless there was one.
+    /// Reports an outcome, unless one was reported already.
     func report(_ outcome: GateOutcome) {
         let isFirst = hasReported.withLock { hasReported in
             defer { hasReported = true }
@@ -59,7 +59,7 @@ final class ObservedSink: BodySink {
         if isFirst { reporter(outcome) }
     }
 
-    /// Reports the head of a response, unless there was an outcome.
+    /// Reports the head of a response, unless an outcome was reported already.
     func report(_ head: ResponseHead) { report(.responded(gate.isOfOrigin(head) ? head.status : .found)) }
 
     func attach(_ transfer: any TransferControl) { base.attach(transfer) }
@@ -82,7 +82,7 @@ final class ObservedSink: BodySink {
 }
 
 extension TransferError {
-    /// True if the failure is the origin's, or the network's on the way to it.
+    /// True if the origin failed, or the network on the way to it.
     fileprivate var isOfOrigin: Bool {
         switch code {
         case .resolve, .connect, .tls, .timeout, .stalled, .cut, .protocolViolation: true

@@ -1,31 +1,31 @@
 package import HTTPSemantics
 package import HTTPTypes
 
-/// The decisions of a service about the transfers for one of its origins: which hosts they may ask, whether the origin is asked at all, and
-/// what is added to their requests.
+/// The decisions of a service about the transfers for one of its origins: the hosts that may be asked, whether the origin is asked at all, and the
+/// additions to the requests.
 ///
-/// A transfer keeps its gate to its end, so that it belongs to one configuration of the service.
+/// A transfer keeps its gate until its end, so that it belongs to one configuration of the service.
 package protocol TransferGate: AnyObject, Sendable {
-    /// The addresses that the transfers may connect to, also after redirects; in place of the engine's policy.
+    /// The addresses that the transfers may connect to, also after redirects. Replaces the engine's policy.
     var addressPolicy: AddressPolicy { get }
 
-    /// The number of concurrent transfers with the host of a URL; nil: the engine's.
+    /// The number of concurrent transfers with the host of a URL; `nil` for the engine's limit.
     func connectionLimit(for url: HTTPURL) -> Int?
 
-    /// Lets a transfer begin.
+    /// Returns when the transfer may begin.
     ///
-    /// - Throws: An error in place of the transfer's.
+    /// - Throws: The error with which the transfer fails.
     func admit(_ request: TransferRequest) async throws(TransferError) -> GateAdmission
 
-    /// True if a response came from the gate's origin, and not from another one that it redirected to.
+    /// Returns true if a response came from the gate's origin, and not from another one after a redirect.
     func isOfOrigin(_ head: ResponseHead) -> Bool
 }
 
-/// The transfer that a gate lets through.
+/// A transfer that a gate admits.
 package struct GateAdmission: Sendable {
     /// The request to send.
     package var request: TransferRequest
-    /// Told of the outcome, once; nil: nobody is interested.
+    /// Called once with the outcome; `nil` if no report is needed.
     package var report: (@Sendable (GateOutcome) -> Void)?
 
     package init(_ request: TransferRequest, report: (@Sendable (GateOutcome) -> Void)? = nil) {
@@ -34,17 +34,17 @@ package struct GateAdmission: Sendable {
     }
 }
 
-/// The sign of its origin that a transfer gives.
+/// The information about the origin that a transfer gives.
 package enum GateOutcome: Sendable, Hashable {
-    /// The head of a response came, perhaps a redirect to another origin. The body may be cut later.
+    /// A response head was received, possibly a redirect to another origin. The body may be cut later.
     case responded(HTTPResponse.Status)
     /// The origin could not be reached, or did not respond in time or not in HTTP.
     case failed
-    /// Nothing: the transfer was cancelled, or was refused on this side.
+    /// No information: the transfer was cancelled, or refused on this side.
     case unknown
 }
 
-/// A gate as a part of values that are compared: by identity.
+/// A gate as a part of values that are compared. Gates are equal if they are the same object.
 package struct GateReference: Sendable, Hashable {
     package let gate: any TransferGate
 
