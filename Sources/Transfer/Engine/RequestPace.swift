@@ -12,6 +12,6 @@ struct RequestPace {
         next = now
     }
 
-    /// Counts a request. A request that is sent earlier, such as that of a redirect, delays later ones.
+    /// Counts a request. A request that is sent early, for example after a redirect, delays later ones.
     mutating func begin(at now: MonotonicTime) { next = max(next, now) + interval }
 }

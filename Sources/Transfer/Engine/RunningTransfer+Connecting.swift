@@ -4,8 +4,8 @@ import HTTPSemantics
 
 /// Applies the address policy, for the request and for each redirect. The host is judged before its name is resolved
 /// (``AddressPolicy/refusal(of:)``), and the address when libcurl asks for a socket and knows the address. A reused connection was judged when it
-/// was made, for the same host and port, because libcurl reuses connections only for these. The policy is that of the engine, which owns the
-/// connections, or that of a gate. A service's gates that allow an endpoint all have the same verdict on it.
+/// was made, for the same host and port, because libcurl reuses connections only for these. The policy belongs to the engine, which owns the
+/// connections, or to a gate. A service's gates that allow an endpoint all have the same verdict on it.
 extension RunningTransfer {
     func judgeAddresses(_ handle: EasyHandle, _ context: UnsafeMutableRawPointer) {
         guard addressPolicy.judges else { return }

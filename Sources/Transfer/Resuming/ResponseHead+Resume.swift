@@ -7,9 +7,9 @@ extension ResponseHead {
 
     /// The validator for resuming a partial of this response's body; nil if it cannot be resumed.
     ///
-    /// A strong entity-tag, or, if the response has no `ETag` at all, a `Last-Modified` that counts as strong. A weak
-    /// entity-tag means that the bytes may differ, so a date beside it does not count. A body with a Content-Encoding
-    /// is not resumed: servers use one entity-tag for the plain and the coded representation, and offsets into either.
+    /// This is a strong entity-tag, or, if the response has no `ETag` at all, a `Last-Modified` that counts as strong. A weak entity-tag means that
+    /// the bytes may differ, so a date next to it does not count. A body with a Content-Encoding is not resumed: servers use one entity-tag, and
+    /// offsets, for both the plain and the coded representation.
     public var resumeValidator: ResumeValidator? {
         guard status == .ok || status == .partialContent, !hasContentCoding else { return nil }
         let validators = validators
@@ -28,8 +28,8 @@ extension ResponseHead {
         version.hasPrefix("HTTP/1") && declaredLength == .unknown && fields[.transferEncoding] == nil
     }
 
-    /// The transfer codings, if they are anything but `chunked` alone (RFC 9112 section 6.1): no other was requested,
-    /// and the end of such a message is ambiguous.
+    /// The transfer codings, if they are anything but `chunked` alone (RFC 9112 section 6.1). No other coding was requested, and the end of such a
+    /// message is ambiguous.
     var unknownTransferCoding: String? {
         guard version.hasPrefix("HTTP/1"), let codings = fields[.transferEncoding], mayHaveContent else { return nil }
         return codings.lowercased() == "chunked" ? nil : codings

@@ -3,8 +3,8 @@ import HTTPTypes
 
 /// The consequence of a final response head for the attempt that requested it.
 package enum ResumeAction: Equatable {
-    /// Passes the body to the sink. `length` is the required length of this response's body, if known; `dropping` is
-    /// the reason for dropping held bytes.
+    /// Passes the body to the sink. `length` is the required length of this response's body, if known. `dropping` is the reason for dropping held
+    /// bytes.
     case take(BodyPlacement, length: Int64?, dropping: String?)
     /// The held bytes are proved to be the whole body; this response's body is ignored.
     case alreadyComplete(total: Int64)
@@ -24,7 +24,7 @@ extension ResumePlan {
         if head.status == .notModified { return notModifiedAction() }
         if isHead { return .status }
         let action = bodyAction(for: head)
-        // It does not continue the held bytes, which remain.
+        // This response does not continue the held bytes, which remain.
         if forwardsErrorResponses, action == .status || head.status == .partialContent && requestedPart == .whole {
             return wholeAction(for: head, isHeldVoid: false)
         }
@@ -119,24 +119,23 @@ extension ResumePlan {
 
     /// The evidence in a head about the representation.
     private enum Proof {
-        /// It is the held representation.
+        /// The representation is the held one.
         case holds
-        /// Undetermined, for this reason.
+        /// The representation cannot be determined, for this reason.
         case absent(String)
-        /// It is another representation, for this reason.
+        /// The representation is another one, for this reason.
         case broken(String)
     }
 
-    /// Checks the head for the validator of the held bytes. `If-Range` alone proves nothing: a server, or a cache
-    /// before it, that ignores it sends a part of its current representation.
+    /// Checks the head for the validator of the held bytes. `If-Range` alone proves nothing: a server or cache that ignores it sends a part of its
+    /// current representation.
     ///
-    /// An entity-tag must be repeated (RFC 9110 section 15.3.7 requires it). If a server omits it, the date held beside
-    /// it, if that counts as strong, is equivalent. A date must be repeated too, although the same section allows a
-    /// response to `If-Range` to omit `Last-Modified`: an omission cannot be distinguished from a change, and fetching
-    /// a body twice is better than joining two versions. nginx and Apache do repeat it.
+    /// A 206 must repeat the entity-tag (RFC 9110 section 15.3.7). If a server omits it, the strong date that is held next to it is equivalent. A
+    /// date must be repeated too, although the same section allows a response to `If-Range` to omit `Last-Modified`: an omission cannot be
+    /// distinguished from a change, and fetching a body twice is better than joining two versions. nginx and Apache repeat the date.
     ///
-    /// A validator is unique to its resource (RFC 9110 section 8.8.3). An equal one of another resource (another
-    /// release, a mirror) proves nothing: nginx derives it from date and size, which two different files may share.
+    /// A validator is unique to its resource (RFC 9110 section 8.8.3). An equal validator of another resource, such as another release or a mirror,
+    /// proves nothing: nginx derives it from date and size, which two different files may share.
     private func proof(by head: ResponseHead) -> Proof {
         guard let held else { return .absent("to nothing that is held") }
         guard signatures.isSameResource(head.finalURL, held.url) else {

@@ -1,14 +1,14 @@
 package import HTTPSemantics
 package import HTTPTypes
 
-/// The part of a body that one attempt requests, given the held bytes. A value: ``judge(_:)`` interprets the response.
+/// The part of a body that one attempt requests, given the held bytes. A value: ``action(for:)`` interprets the response.
 package struct ResumePlan: Equatable {
     package enum RequestedPart: Equatable {
         /// The whole body.
         case whole
         /// A missing range; `upperBound` is `Int64.max` if the total is unknown.
         case range(Range<Int64>)
-        /// Everything is held: requests the last byte only, whose 206 proves validator and total.
+        /// All bytes are held. Only the last byte is requested: its 206 proves validator and total.
         case lastByte(total: Int64)
     }
 
@@ -17,7 +17,7 @@ package struct ResumePlan: Equatable {
     package let held: HeldPartial?
     /// The reason for not using held bytes, in words.
     let refusal: String?
-    /// True if the request has preconditions of its own, so that a 304 or a 412 refers to those.
+    /// True if the request itself has preconditions, so that a 304 or a 412 refers to those.
     let isConditional: Bool
     let isHead: Bool
     /// True if bodies of all statuses are passed to the sink.
@@ -26,9 +26,9 @@ package struct ResumePlan: Equatable {
 
     /// - Parameters:
     ///   - held: The bytes held by the sink.
-    ///   - url: The URL of the request. If the held bytes are of another resource, the whole body is requested.
+    ///   - url: The URL of the request. If the held bytes belong to another resource, the whole body is requested.
     ///   - hasConditions: True if the request has preconditions about a stored body.
-    ///   - provingTotal: The total from a 416 without a validator: requests the last byte of that many.
+    ///   - provingTotal: The total from a 416 without a validator. The last byte of the total is requested.
     package init(
         method: HTTPRequest.Method, fields: HTTPFields, held: HeldPartial?, mayResume: Bool, url: String,
         signatures: SignatureParameters = .known, hasConditions: Bool = false, forwardsErrorResponses: Bool = false,

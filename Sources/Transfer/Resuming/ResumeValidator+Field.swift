@@ -8,8 +8,8 @@ extension ResumeValidator {
         }
     }
 
-    /// True if `If-Range` may contain it. A weak entity-tag is not allowed; a date was checked to be strong when the
-    /// response came, only its form is checked here.
+    /// True if `If-Range` may contain the validator. A weak entity-tag is not allowed. The strength of a date was checked when the response was
+    /// received, so only its form is checked here.
     var isUsable: Bool {
         switch self {
         case .etag(let value): EntityTag(value)?.isWeak == false

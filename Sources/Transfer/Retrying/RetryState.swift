@@ -1,4 +1,4 @@
-/// Decides if and when a failed attempt is repeated. Pure: time and random numbers are arguments.
+/// Decides if and when a failed attempt is repeated. A value without I/O: time and random numbers are arguments.
 package struct RetryState {
     package enum Decision: Equatable {
         case retry(after: Duration)
@@ -15,7 +15,7 @@ package struct RetryState {
     /// - Parameters:
     ///   - madeProgress: True if more bytes are held than ever before.
     ///   - retryAfter: The server's `Retry-After`.
-    ///   - isUnreachable: True if no host was reached in any attempt.
+    ///   - isUnreachable: True if the host was not reached in any attempt.
     ///   - elapsed: The time since the first attempt began.
     ///   - random: A number in 0 ..< 1.
     package mutating func decide(

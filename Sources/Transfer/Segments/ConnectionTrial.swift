@@ -1,38 +1,38 @@
-/// Decides how many connections a body is worth, by the rates at which all of it arrives.
+/// Decides how many connections are used for a body, from the total rate.
 ///
-/// Three connections more are tried once the rate has stopped growing. They stay when the sum rises by a clear share of what a connection
-/// brought before, or when the sum is far below what the link has carried just before, so that the link is not what limits it. Otherwise
-/// they go away, and the next trial, of one connection, comes later each time. When those that are tried bring their whole share,
-/// eight times as many are tried next, else four times as many.
+/// Once the rate is steady, a first trial adds three connections. They stay if the total rate rises by a clear share of what the earlier
+/// connections had, or if it is far below the recent peak, so that the link is not the limit. Otherwise they end, and the next trial, which doubles
+/// the connections, comes later each time. After a trial whose connections bring their whole share, the next one uses eight times as many
+/// connections, otherwise four times as many.
 struct ConnectionTrial {
     private enum Phase {
-        /// The rate of the last window, if there was one, and the time for which it has not grown.
+        /// The rate of the last window, if any, and the time for which it has not grown.
         case watching(Double?, steadyFor: Duration)
-        /// The rate of the last window in which all of them had begun, if there was one.
+        /// The rate of the last window in which all connections received bytes, if any.
         case trying(before: Double, windows: Int, last: Double?)
         case resting(until: MonotonicTime)
     }
 
-    /// The share of what the connections before brought that those which are tried must add.
+    /// The share of the earlier rate per connection that each new connection must add.
     static let leastGain = 0.25
-    /// The share from which on the rate of a connection is taken to be a limit of its own.
+    /// The share from which on each connection is considered to have a separate rate limit.
     private static let wholeGain = 0.7
-    /// The share of what the link has just carried below which it is not what limits the connections.
+    /// The share of the peak rate below which the link does not limit the connections.
     private static let farBelowPeak = 0.35
-    /// Windows until those that are tried must have begun, and until their gain must show.
+    /// The number of windows until new connections must receive bytes and must show a gain.
     private static let mostWindows = 6
     private static let firstPause = Duration.seconds(1)
     private static let longestPause = Duration.seconds(60)
 
-    /// The most connections.
+    /// The largest number of connections.
     private(set) var most: Int
-    /// The number of connections that have proved worth their while.
+    /// The number of connections that have increased the rate.
     private(set) var settled = 1
     /// The number of connections that should run now.
     private(set) var wanted = 1
     private var phase = Phase.watching(nil, steadyFor: .zero)
     private var factor = 4
-    /// The highest rate, falling by a tenth with each window.
+    /// The peak rate, which decays by a tenth with each window.
     private var peak = 0.0
     private var pause = Self.firstPause
     private var hasTried = false
@@ -43,15 +43,15 @@ struct ConnectionTrial {
         if case .trying = phase { true } else { false }
     }
 
-    /// A window of measuring has ended.
+    /// Records the end of a measurement window.
     ///
     /// - Parameters:
-    ///   - rate: Bytes a second of all connections.
+    ///   - rate: The rate of all connections, in bytes a second.
     ///   - time: The window's length.
-    ///   - usual: The length that windows have usually.
+    ///   - usual: The usual length of a window.
     ///   - begun: The number of connections that received bytes during the whole window.
     ///   - mayBegin: True if the first trial may begin.
-    ///   - mayGoOn: True if another one may.
+    ///   - mayGoOn: True if another trial may begin.
     mutating func measured(
         _ rate: Double, in time: Duration, usual: Duration, begun: Int, mayBegin: Bool, mayGoOn: Bool,
         at now: MonotonicTime
@@ -63,7 +63,7 @@ struct ConnectionTrial {
                 phase = .watching(rate, steadyFor: .zero)
                 return
             }
-            // Behind its peak the rate falls; where packets are lost it is never steady.
+            // The rate falls after its peak. With packet loss it is never steady.
             if rate > previous * 0.75 || steady + time >= usual * 3 {
                 attempt(before: rate)
             } else {
@@ -80,7 +80,7 @@ struct ConnectionTrial {
     ) {
         let isLate = windows >= Self.mostWindows
         let counts = begun > settled && (begun >= wanted || isLate)
-        // Two windows: one alone may have got what the one before it was late with.
+        // The mean of two windows: one alone may contain the delayed bytes of the one before.
         let mean = last.map { ($0 + rate) / 2 }
         if counts, let mean, isGain(mean, before, of: begun) {
             succeed(with: begun, from: before, to: mean)
@@ -121,24 +121,24 @@ struct ConnectionTrial {
         pause = min(pause * 2, Self.longestPause)
     }
 
-    /// A connection has failed, and so many are left.
+    /// Records that a connection failed and this many are left.
     mutating func lostConnection(leaving count: Int, at now: MonotonicTime) {
         wanted = max(1, min(wanted, count))
         settled = min(settled, wanted)
         rest(at: now)
     }
 
-    /// Connections of a source that is put aside are not among those that are tried any more.
+    /// Excludes the connections of a source that was put aside from the trial.
     mutating func excuse(leaving count: Int) { wanted = max(settled, min(wanted, count)) }
 
-    /// There may be so many from now on.
+    /// Sets the largest number of connections.
     mutating func allow(_ count: Int) {
         most = max(1, count)
         wanted = min(wanted, most)
         settled = min(settled, most)
     }
 
-    /// There will never be more than so many again.
+    /// Lowers the largest number of connections.
     mutating func limit(to count: Int) {
         most = max(1, min(most, count))
         wanted = min(wanted, most)

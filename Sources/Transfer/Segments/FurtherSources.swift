@@ -1,28 +1,28 @@
 import HTTPSemantics
 import HTTPTypes
 
-/// Other hosts that have the body that a request asks for, and may bring parts of it.
+/// Other hosts that have the requested body and may serve parts of it.
 ///
-/// Only for a body whose digest is verified as a whole: validator and length of one resource prove nothing about another.
+/// Used only for a body whose digest is verified as a whole: the validator and length of one resource prove nothing about another.
 package struct FurtherSources: Sendable {
     package enum AsideReason: Sendable, Equatable {
-        /// It is far slower than others, or silent.
+        /// The source is far slower than others, or silent.
         case late
         case failed
-        /// It has another representation, or sends no ranges of it.
+        /// The source has another representation, or does not serve ranges of it.
         case differs
     }
 
     package enum Event: Sendable {
-        /// It brings no part of this body any more; in words, and as a kind.
+        /// The source is not used for this body any more, for this reason.
         case putAside(String, AsideReason)
-        /// The transfer is over.
+        /// The transfer has ended.
         case ended(bytes: Int64, seconds: Double, hasFailed: Bool)
     }
 
-    /// The requests of the body at those hosts, in the order in which they are tried.
+    /// The requests for the body at those hosts, in the order in which they are tried.
     package var requests: [TransferRequest]
-    /// Called with the index of a request; `nil`: the source that the transfer began with.
+    /// Called with the index of a request, or with `nil` for the source that the transfer began with.
     package var tell: @Sendable (Int?, Event) -> Void
 
     package init(_ requests: [TransferRequest], tell: @escaping @Sendable (Int?, Event) -> Void) {
@@ -32,7 +32,7 @@ package struct FurtherSources: Sendable {
 }
 
 extension HeldPartial {
-    /// The partial that a source continues, by what it has said in response to HEAD; `nil`: it cannot, or has another body.
+    /// The partial for a source to resume, from its response to HEAD; `nil` if the source cannot resume it or has another body.
     ///
     /// - Parameter missing: The missing ranges of a body of `total` bytes.
     package init?(_ missing: [Range<Int64>], of total: Int64, at head: ResponseHead) {
@@ -45,16 +45,16 @@ extension HeldPartial {
     }
 }
 
-/// The course of one further source.
+/// The state of one additional source.
 struct FurtherSource {
-    /// The partial that its connections resume, when it has told its validator.
+    /// The partial that its connections resume, once its validator is known.
     var basis: HeldPartial?
     var bytes: Int64 = 0
     var startedAt: MonotonicTime?
     var lastByteAt: MonotonicTime?
     /// The failure of its last connection.
     var failure: String?
-    /// The reason why it is asked no more.
+    /// The reason why it is not used any more; `nil` while it is used.
     var aside: FurtherSources.AsideReason?
 
     mutating func received(_ count: Int64, at now: MonotonicTime) {

@@ -2,27 +2,27 @@ import Units
 
 /// Measures the rate of a body in windows of about two round trips.
 ///
-/// A window without a byte goes on until one comes: hosts that limit a rate let a second's worth through at once, and then nothing.
+/// A window without a byte lasts until bytes arrive: hosts with a rate limit may send the bytes of a second at once, followed by a pause.
 struct RateMeter {
     private struct Window {
         let bytes: Int64
         let seconds: Double
     }
 
-    /// The time after which a window ends although nothing has come.
+    /// The time after which a window ends although no byte has arrived.
     private static let longestSilence = Duration.milliseconds(1500)
-    /// The seconds that the mean rate looks back.
+    /// The time that the mean rate covers, in seconds.
     private static let memory = 2.0
 
     /// The length of a window.
     let window: Duration
-    /// The seconds that a new connection needs for its first byte.
+    /// The time that a new connection needs for its first byte, in seconds.
     let startTime: Double
     /// The time of the last call.
     private(set) var now: MonotonicTime
     private(set) var windowStart: MonotonicTime
     private var received: Int64 = 0
-    /// The windows of the last ``memory`` seconds, and at least one.
+    /// The windows of the last ``memory`` seconds; at least one after the first window.
     private var windows: [Window] = []
 
     /// - Parameter latency: The time from a request on a new connection to its response: about two round trips.
@@ -35,9 +35,9 @@ struct RateMeter {
 
     mutating func received(_ count: Int64) { received += count }
 
-    /// Ends the window, if its time is over.
+    /// Ends the window if its time is over.
     ///
-    /// - Returns: Its rate in bytes a second.
+    /// - Returns: The rate of the window in bytes a second; `nil` if it has not ended.
     mutating func windowEnded(at now: MonotonicTime) -> Double? {
         self.now = now
         let time = now - windowStart
@@ -54,7 +54,7 @@ struct RateMeter {
         return Double(ended.bytes) / ended.seconds
     }
 
-    /// The mean rate of one of so many connections, in bytes a second; at least 1.
+    /// The mean rate of each of this many connections, in bytes a second; at least 1.
     func usualRate(of connections: Int) -> Double {
         let bytes = windows.reduce(0) { $0 + $1.bytes }
         let seconds = windows.reduce(0) { $0 + $1.seconds }
@@ -63,6 +63,6 @@ struct RateMeter {
 }
 
 extension Duration {
-    /// Seconds with their fraction.
+    /// The duration in seconds, with fraction.
     var seconds: Double { Double(nanoseconds) / 1e9 }
 }

@@ -1,18 +1,18 @@
 import ConcurrencyPrimitives
 
-/// The controls of a transfer over several connections: those of its stream, and the tasks of the others.
+/// The controls of a transfer over several connections: the controls of its stream, and the tasks of the other connections.
 final class SegmentControls: TransferControl {
     private struct State {
         var stream: (any TransferControl)?
         var priority: TransferPriority?
         var tasks: [SegmentPlanner.ID: Task<Void, Never>] = [:]
-        /// The transfer is cancelled as a whole.
+        /// True if the transfer was cancelled as a whole.
         var isCancelled = false
     }
 
     private let state = Locked(State())
 
-    /// The stream runs, for the first time or again.
+    /// Sets the controls of the stream when it starts, also when it is started again.
     func attach(_ stream: any TransferControl) {
         let (isCancelled, priority) = state.withLock { state in
             state.stream = stream
@@ -68,7 +68,7 @@ final class SegmentControls: TransferControl {
     /// True while a connection other than the stream runs.
     var hasOthers: Bool { state.withLock { !$0.tasks.isEmpty } }
 
-    /// Waits until no connection runs but the stream, also for those that are started meanwhile.
+    /// Waits until only the stream runs, including connections that are started meanwhile.
     func othersEnded() async {
         while let (id, task) = state.withLock({ $0.tasks.first }) {
             await task.value

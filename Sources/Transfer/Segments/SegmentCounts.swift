@@ -1,30 +1,30 @@
-/// The counts of a transfer over several connections, and perhaps several rounds.
+/// The counts of a transfer over several connections, in one or more rounds.
 struct SegmentCounts {
-    /// Bytes of the body that the sink has.
+    /// The body bytes that the sink has.
     var held: Int64 = 0
-    /// Bytes that were held before the transfer, and were not fetched again.
+    /// The bytes that were held before the transfer and not fetched again.
     var resumedFrom: Int64 = 0
-    /// Bytes that connections other than the stream received.
+    /// The bytes that connections other than the stream received.
     var furtherBytes: Int64 = 0
-    /// Bytes of the piece that the stream is giving to the sink.
+    /// The bytes of the piece that the stream is writing.
     var present: Int64 = 0
-    /// Bytes that the stream received with the piece that ended it: the transport does not count those.
+    /// The bytes of pieces that ended the stream, which the transport does not count.
     var lastPieces: Int64 = 0
     private var streamBytes: Int64 = 0
     private var attempts = 0
     private var furtherAttempts = 0
     private var restarts: [String] = []
 
-    /// A body begins at its first byte.
+    /// Begins a body at byte 0.
     mutating func beginWhole() { (held, resumedFrom) = (0, 0) }
 
-    /// A body is continued. What an earlier stream of the same transfer has received was not held before.
+    /// Resumes a body. Bytes that an earlier stream of the same transfer received do not count as held before.
     mutating func begin(held: Int64) {
         if streamBytes + furtherBytes + lastPieces == 0 { resumedFrom = held }
         self.held = held
     }
 
-    /// A stream has ended.
+    /// Adds the outcome of a stream.
     mutating func add(_ outcome: Result<TransferResult, TransferError>) {
         switch outcome {
         case .success(let result):
@@ -37,7 +37,7 @@ struct SegmentCounts {
         }
     }
 
-    /// A further connection has ended.
+    /// Adds the outcome of an additional connection.
     mutating func addFurther(_ outcome: Result<TransferResult, TransferError>) {
         switch outcome {
         case .success(let result): furtherAttempts += result.attempts
@@ -47,14 +47,14 @@ struct SegmentCounts {
 
     private var bytesReceived: Int64 { streamBytes + furtherBytes + lastPieces }
 
-    /// The result of a body that all connections together have brought.
+    /// The result of a body that all connections together received.
     func result(_ head: ResponseHead) -> TransferResult {
         TransferResult(
             head: head, outcome: .body, bytesReceived: bytesReceived, resumedFrom: resumedFrom,
             attempts: attempts + furtherAttempts, restarts: restarts)
     }
 
-    /// A stream's result, with what came before it.
+    /// The result of a stream, with the counts of all rounds.
     func completed(_ result: TransferResult) -> TransferResult {
         var result = result
         result.bytesReceived = bytesReceived
@@ -73,7 +73,7 @@ struct SegmentCounts {
 }
 
 extension Result<TransferResult, TransferError> {
-    /// True if a connection ended because its part of the body did.
+    /// True if a connection ended at the end of its part of the body.
     var isEndOfSegment: Bool {
         switch self {
         case .success(let result): result.outcome == .body

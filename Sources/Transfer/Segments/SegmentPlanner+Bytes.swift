@@ -1,23 +1,23 @@
-// Bytes as they arrive, and the way on behind the end of a hole.
+// Received bytes, and the next hole of a connection at the end of its hole.
 
 extension SegmentPlanner {
-    /// The use of a connection's next bytes.
+    /// The use of the next bytes of a connection.
     struct Room {
-        /// Bytes that it passes over, because the sink has them.
+        /// The number of bytes to skip, because the sink has them.
         let skipped: Int64
-        /// The offset of the bytes behind those, and how many of them it gives to the sink.
+        /// The offset of the bytes after the skipped ones, and the number of them for the sink.
         let position: Int64
         let count: Int64
     }
 
-    /// The use of so many bytes that a connection has received; `nil`: its hole was given to another one.
+    /// The use of received bytes of a connection; `nil` if its hole was given to another connection.
     func room(for id: ID, wanting count: Int64) -> Room? {
         guard let connection = connections[id] else { return nil }
         let skipped = min(connection.skip, count)
         return Room(skipped: skipped, position: connection.position, count: min(count - skipped, connection.rest))
     }
 
-    /// A connection has used its room.
+    /// Records that a connection has used its room.
     mutating func received(_ room: Room, by id: ID, at now: MonotonicTime) {
         guard var connection = connections[id] else { return }
         connection.skip -= room.skipped
@@ -30,14 +30,14 @@ extension SegmentPlanner {
         meter.received(room.count)
     }
 
-    /// Lets a connection that has received its hole, and requested more than that, go on with another one, if there is one near.
+    /// Lets a connection that has received its hole, and requested more, continue with another hole if there is one close enough.
     ///
-    /// - Returns: False when there is none: the connection has arrived at a cut. And a connection whose hole it has taken.
+    /// - Returns: False if there is no such hole and the connection is at a cut. Also the connection whose hole was taken, if any.
     mutating func goesOn(_ id: ID) -> (Bool, stopped: ID?) {
         guard let connection = connections[id] else { return (false, nil) }
         if connection.rest > 0 || connection.end == connection.requestedEnd { return (true, nil) }
         let own = rate(of: connection)
-        // So much is on its way already: it would be lost with the request. One that must not be lost goes through to the end.
+        // This number of bytes is on the way already and would be lost with the request. A connection that must not be lost continues to the end.
         let isNeeded = !mayLose(id)
         let reach = isNeeded ? .max : connection.end + Int64(own * meter.startTime)
         let other = connections.filter { $0.key != id && $0.value.rest > 0 && $0.value.position >= connection.end }

@@ -1,7 +1,7 @@
-// The missing bytes that a connection is given: nobody's, of one that is late, or a part of the hole that would be finished last.
+// The choice of a hole for a connection: a free one, the hole of a late connection, or a part of the hole that would be finished last.
 
 extension SegmentPlanner {
-    /// A hole for a new connection, and the connection that had it and is too late with it, if there is one.
+    /// Returns a hole for a new connection, and the late connection that had it, if any.
     mutating func take(
         below limit: Int64, for source: Int, at now: MonotonicTime
     ) -> (Range<Int64>, stopped: ID?)? {
@@ -28,14 +28,14 @@ extension SegmentPlanner {
         return steal(below: limit, for: source).map { ($0, nil) }
     }
 
-    /// False for the stream as long as no range has come whole: it alone may be able to bring the body.
+    /// Returns false for the stream as long as no range has been received completely: only the stream may be able to fetch the body.
     func mayLose(_ id: ID) -> Bool { id != Self.stream || hasRanges }
 
     private func standsStill(_ connection: Connection, at now: MonotonicTime) -> Bool {
         connection.rest > 0 && now - connection.lastByteAt > rules.standstill
     }
 
-    /// True for a connection so slow that another one would bring all of its hole much sooner.
+    /// Returns true for a connection so slow that another one would receive its whole hole much sooner.
     private func isFarBehind(_ connection: Connection, at now: MonotonicTime) -> Bool {
         guard connection.rest > 0, now - connection.startedAt > rules.standstill / 2 else { return false }
         let timeNeeded = meter.startTime + Double(connection.rest) / meter.usualRate(of: begun)
@@ -65,7 +65,7 @@ extension SegmentPlanner {
         return best.piece
     }
 
-    /// Bytes a second; of one that has just begun, the usual rate.
+    /// The rate of a connection in bytes a second. For one that has just begun, this is the usual rate.
     func rate(of connection: Connection) -> Double {
         let usual = meter.usualRate(of: begun)
         let seconds = (meter.now - connection.startedAt).seconds - meter.startTime
@@ -84,13 +84,13 @@ extension SegmentPlanner {
         return (offset + rules.unit - 1) / rules.unit * rules.unit
     }
 
-    /// The first place for a cut at or behind an offset, and before another one.
+    /// The first possible cut at or after `offset` and before `end`.
     private func cut(after offset: Int64, before end: Int64) -> Int64? {
         let cut = alignedUp(offset)
         return cut < end ? cut : nil
     }
 
-    /// The last place for a cut at or before an offset, and behind another one.
+    /// The last possible cut at or before `offset` and after `start`.
     private func cut(before offset: Int64, after start: Int64) -> Int64? {
         let cut = offset / rules.unit * rules.unit
         return cut > start ? cut : nil

@@ -1,17 +1,17 @@
-// The hosts that connections are given to, and those that are given none any more.
+// The hosts that get connections, and the hosts that were put aside.
 
 extension SegmentPlanner {
     /// A host that has the body.
     struct Source {
-        /// The most connections to it.
+        /// The largest number of connections to the host.
         var most: Int
-        /// True when it has sent bytes. Until then it gets one connection, which asks for its validator.
+        /// True if the host has sent bytes. Before that it gets one connection, which requests its validator.
         var hasBegun: Bool
-        /// True if it may get another connection.
+        /// True if the host may get another connection.
         var isOpen: Bool
-        /// Its connections since the last good one that failed after some bytes, or were too late.
+        /// The number of its connections that failed after some bytes or were late, since the last successful one.
         var troubles = 0
-        /// When those of its connections had begun that have received their holes, and are idle.
+        /// The start times of its idle connections, which have received their holes.
         var idle: [MonotonicTime] = []
 
         init(most: Int, hasBegun: Bool) {
@@ -21,7 +21,7 @@ extension SegmentPlanner {
         }
     }
 
-    /// The troubles after which a source is put aside.
+    /// The number of troubles after which a source is put aside.
     private static let mostTroubles = 3
 
     func connections(to source: Int) -> Int { connections.values.count { $0.source == source } }
@@ -30,20 +30,20 @@ extension SegmentPlanner {
         sources.indices.contains { $0 != source && sources[$0].isOpen }
     }
 
-    /// The most connections that there may ever be from now on.
+    /// The largest possible number of connections from now on.
     private var places: Int {
         min(
             rules.mostInAll,
             sources.indices.reduce(0) { $0 + (sources[$1].isOpen ? sources[$1].most : connections(to: $1)) })
     }
 
-    /// The most connections that the stream's source gets in a next round.
+    /// The largest number of connections to the stream's source in the next round.
     var mostToStream: Int {
         if sources.count == 1 { return trial.most }
         return sources[0].isOpen ? max(1, sources[0].most) : 1
     }
 
-    /// The source that has the fewest connections for their rate, of equal ones the first; `nil`: each has its most.
+    /// The source with the fewest connections for its rate, the first one of equal sources; `nil` if each has its largest number.
     func sourceForNext() -> Int? {
         if sources.count == 1 { return sources[0].isOpen ? 0 : nil }
         var best: (source: Int, load: Double)?
@@ -56,7 +56,7 @@ extension SegmentPlanner {
         return best?.source
     }
 
-    /// The bytes a second that another connection to a source will probably have: the mean of those that it has, else of all.
+    /// The expected rate of another connection to a source, in bytes a second: the mean of its connections, otherwise of all connections.
     func expectedRate(of source: Int) -> Double {
         guard sources.count > 1 else { return meter.usualRate(of: begun) }
         let own = connections.values.filter { $0.source == source && $0.received > 0 }
@@ -66,14 +66,14 @@ extension SegmentPlanner {
 
     // MARK: Limits
 
-    /// A source has refused a connection: it keeps those that it has.
+    /// Limits a source that refused a connection to its present connections.
     mutating func limit(_ source: Int) {
         sources[source].most = connections(to: source)
         if sources[source].most == 0, sources.count > 1 { return putAside(source, .failed) }
         trial.limit(to: places)
     }
 
-    /// After a trial that succeeded without some of its connections: their sources do not let them begin.
+    /// Limits the sources of connections that did not receive bytes in a successful trial.
     mutating func limitToBegun(_ count: Int, since start: MonotonicTime) {
         guard sources.count > 1, count < connections.count else { return }
         for index in sources.indices where sources[index].isOpen {
@@ -86,9 +86,9 @@ extension SegmentPlanner {
 
     // MARK: Troubles
 
-    /// A source's connection has failed.
+    /// Records the failure of a source's connection.
     ///
-    /// - Returns: True if this is the source's own trouble, and no reason to have fewer connections to others.
+    /// - Returns: True if the failure concerns only this source, so that other sources keep their connections.
     mutating func noteFailure(of source: Int, afterBytes hasReceived: Bool) -> Bool {
         guard hasOpenSource(besides: source) else { return false }
         guard sources[source].isOpen else { return true }
@@ -103,14 +103,14 @@ extension SegmentPlanner {
         return true
     }
 
-    /// A connection of a source was too late with its first byte, or with its hole.
+    /// Records that a connection of a source was late with its first byte or with its hole.
     mutating func noteDelay(of source: Int) {
         guard hasOpenSource(besides: source), sources[source].isOpen else { return }
         sources[source].troubles += 1
         if sources[source].troubles >= Self.mostTroubles - 1 { putAside(source, .late) }
     }
 
-    /// A source has another representation: its connections end, but for the stream, and it gets none any more.
+    /// Ends the connections of a source with another representation, except for the stream, and puts the source aside.
     mutating func drop(_ source: Int) -> [Action] {
         let others = connections.filter { $0.value.source == source && $0.key != Self.stream }.keys.sorted()
         for id in others { giveBack(id) }

@@ -1,38 +1,37 @@
-/// Decides how the missing bytes of one body are divided among connections.
+/// Divides the missing bytes of a body among connections.
 ///
-/// A value without I/O: connections report what they received, the planner answers with ``Action``s, and the caller performs them.
+/// A value without I/O. Connections report the bytes that they received, the planner returns ``Action``s, and the caller performs them.
 ///
-/// * The missing bytes are *holes*. Each hole belongs to one connection or to none, and no byte is in two holes: every byte is
-///   fetched once, by one connection.
-/// * A body begins with one connection. ``ConnectionTrial`` decides how many are worth their while: up to
-///   ``Rules/mostConnections``, and none more after a host has refused one. No body is divided while less than ``Rules/leastRest`` is missing;
-///   once a trial has begun, others follow down to half of that.
-/// * A connection that is idle takes the first hole that is nobody's; else it takes from the end of the hole that would be finished
-///   last: half of it, cut at a multiple of ``Rules/unit``, and no more than it receives within some seconds (``Rules/pieceTime``).
-///   What would be finished later by it than without it is left where it is. The whole hole is taken from one that stands still, or is far
-///   slower than the others.
-/// * A connection that arrives at a cut goes on with the next hole that it has requested too, when that is nobody's, or belongs to one that would need
-///   much longer. What the sink has before it is passed over, as long as that is no more than is on its way already.
-/// * The hole of a connection that fails goes back. The first difference in a response leaves one connection.
-/// * Where the sink wants the body more or less in order, further connections get what lies before its limit.
-/// * Several hosts may have the body: each is a ``Source``. A further connection goes to the one that has the fewest for their rate.
+/// * The missing bytes are *holes*. Each hole belongs to one connection or is free, and holes do not overlap: each byte is fetched once, by one
+///   connection.
+/// * A body begins with one connection. ``ConnectionTrial`` decides how many are useful, up to ``Rules/mostConnections``. No connection is added
+///   after a host has refused one. No body is divided while less than ``Rules/leastRest`` is missing. After a first trial, others follow down to
+///   half of that.
+/// * An idle connection takes the first free hole. Otherwise it takes the end of the hole that would be finished last: half of it, cut at a
+///   multiple of ``Rules/unit``, and no more than it receives within ``Rules/pieceTime``. It takes no bytes that would arrive later by it than
+///   without it. It takes the whole hole of a connection that has stopped or is far slower than the others.
+/// * A connection at a cut continues with the next hole within its request, if that hole is free or belongs to a much slower connection. It skips
+///   bytes that the sink already has, if no more are skipped than are on the way already.
+/// * The hole of a failed connection becomes free. After a response with another representation, only one connection remains.
+/// * If the sink has a limit, additional connections get holes before the limit.
+/// * Several hosts may have the body; each is a ``Source``. An additional connection goes to the host with the fewest connections for its rate.
 struct SegmentPlanner {
-    /// Numbers of connections in the order of their starts; the stream that the transfer began with is ``stream``.
+    /// The number of a connection, in the order of their starts. ``stream`` is the connection that the transfer began with.
     typealias ID = Int
 
     struct Rules {
-        /// Connections at most to one source, the first one included, and to all of them.
+        /// The largest number of connections to one source, including the first connection, and to all sources.
         var mostConnections = 16
         var mostInAll = 64
-        /// The missing bytes below which no first trial begins, and half of it no other.
+        /// The number of missing bytes below which no first trial begins. The limit for later trials is half of it.
         var leastRest: Int64 = 8 << 20
-        /// The seconds in which the rest would come without others, below which no first trial begins: one takes about a second.
+        /// The expected remaining time, in seconds, below which no first trial begins. A trial takes about a second.
         var leastTime = 2.0
-        /// The unit that cuts are multiples of, in bytes.
+        /// The unit of cuts, in bytes.
         var unit: Int64 = 256 << 10
-        /// The time that a piece takes at most, at the usual rate of a connection.
+        /// The longest time for a piece, in seconds, at the usual rate of a connection.
         var pieceTime = 8.0
-        /// The same for a connection that is only tried, which is not given much.
+        /// The longest time in seconds, and the largest number of units, for a piece of a connection on trial.
         var trialTime = 1.0
         var trialUnits: Int64 = 8
         /// The time without a byte after which a connection's hole is given to another one.
@@ -42,35 +41,35 @@ struct SegmentPlanner {
     enum Action: Equatable {
         /// Requests a range on a new connection.
         case start(ID, Range<Int64>)
-        /// Ends a connection's request: its hole has been given away.
+        /// Ends the request of a connection whose hole was given away.
         case stop(ID)
-        /// A source gets no further connection, for this reason.
+        /// Puts a source aside for this reason: it gets no further connection.
         case putAside(Int, FurtherSources.AsideReason)
     }
 
     /// The way in which a connection's request ended.
     enum Ending: Equatable {
-        /// It has no hole any more.
+        /// The connection has no hole any more.
         case done
         case failed
-        /// The host wants fewer connections: 429, 503.
+        /// The host refused the connection: 429 or 503.
         case refused
-        /// The response is not of the same representation.
+        /// The response belongs to another representation.
         case differs
     }
 
     struct Connection {
-        /// The next byte.
+        /// The offset of the next byte.
         var position: Int64
-        /// The end of its hole.
+        /// The end of the connection's hole.
         var end: Int64
-        /// Bytes before its position that it has yet to receive, and that the sink has.
+        /// The number of bytes before `position` that the connection has still to skip, because the sink has them.
         var skip: Int64 = 0
-        /// The end of what it requested.
+        /// The end of the requested range.
         let requestedEnd: Int64
-        /// The index of the source that brings it.
+        /// The index of the connection's source.
         let source: Int
-        /// The time of the first byte; of a connection that is used again, that of its first request.
+        /// The time of the first byte. For a reused connection, this is the time of its first request.
         var begunAt: MonotonicTime?
         let startedAt: MonotonicTime
         var lastByteAt: MonotonicTime
@@ -94,10 +93,10 @@ struct SegmentPlanner {
     static let stream: ID = 0
 
     let rules: Rules
-    /// The holes that are nobody's, in order.
+    /// The free holes, in order.
     var free: [Range<Int64>] = []
     var connections: [ID: Connection] = [:]
-    /// The hosts that have the body; the first one is the stream's.
+    /// The hosts that have the body. The first one is the stream's.
     var sources: [Source]
     /// The sources that were put aside since the last actions.
     var newlyAside: [Action] = []
@@ -106,17 +105,17 @@ struct SegmentPlanner {
     var meter: RateMeter
     /// The number of connections that received bytes in the last window.
     var begun = 1
-    /// True when a further connection has received all that it requested: ranges work.
+    /// True if an additional connection has received its whole range, which proves that ranges work.
     var hasRanges = false
-    /// True when the last connection has failed: none is started any more.
+    /// True if the last connection failed. Then no connection is started any more.
     private var isGivenUp = false
 
     /// - Parameters:
     ///   - missing: The missing ranges of the body, in order.
-    ///   - stream: The range that the stream receives from now on.
-    ///   - requestedEnd: The end of what the stream requested.
+    ///   - stream: The range that the stream is receiving.
+    ///   - requestedEnd: The end of the stream's requested range.
     ///   - latency: The time from the stream's request to its response.
-    ///   - sources: The most connections to each source; the first one is the stream's. Default: that one alone, by the rules.
+    ///   - sources: The largest number of connections to each source; the first one is the stream's. Default: only that source, by the rules.
     init(
         missing: [Range<Int64>], stream: Range<Int64>, requestedEnd: Int64, latency: Duration, rules: Rules = Rules(),
         sources: [Int]? = nil, at now: MonotonicTime
@@ -143,9 +142,9 @@ struct SegmentPlanner {
 
     // MARK: Decisions
 
-    /// The next things to do; to be called after each event, and often while bytes arrive.
+    /// Returns the next actions. Called after each event, and frequently while bytes arrive.
     ///
-    /// - Parameter limit: The offset before which further connections begin and end; `nil`: none.
+    /// - Parameter limit: The offset before which additional connections begin and end; `nil` for no limit.
     mutating func actions(at now: MonotonicTime, limit: Int64? = nil) -> [Action] {
         var actions: [Action] = []
         let start = meter.windowStart
@@ -180,8 +179,8 @@ struct SegmentPlanner {
         return actions + newlyAside
     }
 
-    /// After a trial: of those that are too many, the ones that have not begun wait for a place that does not come, and slow ones would stand
-    /// in the way of others. The rest end by themselves, which costs nothing.
+    /// Stops excess connections after a trial: those that have not received bytes, and slow ones, which would delay others. The rest end by
+    /// themselves at no cost.
     private mutating func stopTried() -> [Action] {
         var actions: [Action] = []
         for (id, connection) in connections.sorted(by: { $0.key > $1.key })
@@ -195,7 +194,7 @@ struct SegmentPlanner {
         return actions
     }
 
-    /// A connection's request has ended.
+    /// Handles the end of a connection's request.
     mutating func ended(_ id: ID, _ ending: Ending) -> [Action] {
         guard let connection = connections[id] else { return [] }
         giveBack(id)
@@ -219,7 +218,7 @@ struct SegmentPlanner {
         }
     }
 
-    /// Leaves the longest-running connection alone, for good.
+    /// Stops all connections except the longest-running one, and allows no others.
     mutating func keepOne() -> [Action] {
         trial.limit(to: 1)
         let others = connections.keys.sorted().dropFirst()

@@ -1,10 +1,10 @@
-/// The end of a connection's part of a body: thrown into its transfer to end it.
+/// The end of a connection's part of a body. It is thrown into the transfer to end it.
 struct SegmentEnd: Error {}
 
-/// The response to a further connection is not of the representation that the stream brings.
+/// The response to an additional connection belongs to another representation than the stream's.
 struct SegmentDifference: Error {}
 
-/// Takes the bytes of one further connection to their place in the body.
+/// Writes the bytes of an additional connection at their offsets in the body.
 final class SegmentSink: BodySink {
     private let transfer: SegmentedTransfer
     private let id: SegmentPlanner.ID
@@ -13,7 +13,7 @@ final class SegmentSink: BodySink {
 
     /// - Parameters:
     ///   - basis: The partial that the connection resumes.
-    ///   - range: The range that it requests.
+    ///   - range: The range that the connection requests.
     init(_ transfer: SegmentedTransfer, _ id: SegmentPlanner.ID, _ basis: HeldPartial, _ range: Range<Int64>) {
         self.transfer = transfer
         self.id = id

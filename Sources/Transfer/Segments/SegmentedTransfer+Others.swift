@@ -1,12 +1,12 @@
 import ConcurrencyPrimitives
 import HTTPTypes
 
-// The further connections.
+// The additional connections.
 
 extension SegmentedTransfer {
-    /// Gives a connection's bytes to the sink, as far as they are its own.
+    /// Writes the bytes of a connection that belong to its holes to the sink.
     ///
-    /// - Returns: True when the connection has arrived at a cut; and what is to be done.
+    /// - Returns: True if the connection is at a cut, and the next actions.
     func take(
         _ bytes: UnsafeRawBufferPointer, of id: SegmentPlanner.ID, _ state: inout State
     ) throws -> (isAtCut: Bool, [SegmentPlanner.Action]) {
@@ -37,13 +37,13 @@ extension SegmentedTransfer {
                 _ = state.planner?.ended(id, .done)
                 return (true, actions + next(&state))
             }
-            // More than was requested: the transport says so.
+            // More bytes than requested arrived: the transport reports this.
             if room.skipped + room.count == 0 { break }
         }
         return (false, actions + next(&state))
     }
 
-    /// The planner's next actions; without a partial that could be resumed, none.
+    /// The planner's next actions; none if there is no partial that can be resumed.
     func next(_ state: inout State) -> [SegmentPlanner.Action] {
         guard !state.isOver, let actions = state.planner?.actions(at: now(), limit: sink.segmentLimit),
             !actions.isEmpty, !controls.isCancelled
@@ -102,7 +102,7 @@ extension SegmentedTransfer {
         return try await base.run(own.ofSegment, into: SegmentSink(self, id, basis, range)) { self.tellOfSegment($0) }
     }
 
-    /// Bytes of a further connection have come.
+    /// Writes bytes of an additional connection.
     func write(_ bytes: UnsafeRawBufferPointer, of id: SegmentPlanner.ID) throws {
         let (isAtCut, actions) = try state.withLock { try take(bytes, of: id, &$0) }
         perform(actions)
@@ -114,7 +114,7 @@ extension SegmentedTransfer {
     ) {
         let (actions, failed) = state.withLock { state in
             state.count.addFurther(outcome)
-            // One that was stopped says nothing about its source.
+            // A stopped connection gives no information about its source.
             if source > 0, state.planner?.connections[id] != nil, let failure = outcome.failureOfSource {
                 state.further[source - 1].failure = failure
             }

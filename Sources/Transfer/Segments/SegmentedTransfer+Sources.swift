@@ -1,15 +1,15 @@
 import ConcurrencyPrimitives
 import HTTPTypes
 
-// The sources besides the one that the transfer began with.
+// The sources other than the one that the transfer began with.
 
-/// The response to a source's HEAD, when that is no success.
+/// The response of a source to HEAD, if it is not successful.
 struct SourceRefusal: Error {
     let result: TransferResult
 }
 
 extension SegmentedTransfer {
-    /// The partial as a further source continues it: by the validator that it gives in response to HEAD, once.
+    /// The partial for an additional source to resume, with the validator from its response to one HEAD.
     func basis(
         at source: Int, _ request: TransferRequest
     ) async throws(TransferError) -> Result<HeldPartial, SourceRefusal> {
@@ -32,7 +32,7 @@ extension SegmentedTransfer {
     }
 
     func putAside(_ source: Int, _ reason: FurtherSources.AsideReason) {
-        // The stream brings its part all the same, and starts over if it must.
+        // The stream still fetches its part, and restarts if necessary.
         if source == 0, reason == .differs { return }
         let failure: String? = state.withLock { state in
             guard source > 0 else { return nil }
@@ -48,14 +48,14 @@ extension SegmentedTransfer {
         request.furtherSources?.tell(source > 0 ? source - 1 : nil, .putAside(text, reason))
     }
 
-    /// Reports what each further source has brought.
+    /// Reports the bytes that each additional source has sent.
     func tellEnds() {
         for (index, source) in state.withLock({ $0.further }).enumerated() {
             if let ending = source.ending { request.furtherSources?.tell(index, ending) }
         }
     }
 
-    /// The most connections to each source, for a planner; those that were put aside have none.
+    /// The largest number of connections to each source, for a planner; 0 for sources that were put aside.
     func places(_ state: State, _ rules: SegmentPlanner.Rules) -> [Int] {
         [min(rules.mostConnections, state.mostConnections)]
             + state.further.map { $0.aside == nil ? min(rules.mostConnections, request.options.maxSegments) : 0 }
@@ -63,7 +63,7 @@ extension SegmentedTransfer {
 
     // MARK: Silence
 
-    /// Asks the planner from time to time, also when no byte comes; only with further sources, which could bring the rest then.
+    /// Asks the planner every second, even if no byte arrives. Only with additional sources, which could then fetch the rest.
     func startWatch() -> Task<Void, Never>? {
         guard request.furtherSources?.requests.isEmpty == false else { return nil }
         return Task {
@@ -73,7 +73,7 @@ extension SegmentedTransfer {
 }
 
 extension Task<Void, Never>? {
-    /// Ends a watch, so that nothing is started by it any more.
+    /// Ends a watch. It starts no connection after that.
     func end() async {
         self?.cancel()
         await self?.value
@@ -81,7 +81,7 @@ extension Task<Void, Never>? {
 }
 
 extension Result<TransferResult, TransferError> {
-    /// The reason, in words, why a source's connection brought nothing more; `nil` for one that has ended as it should.
+    /// The reason, in words, why a source's connection failed; `nil` for one that ended as expected.
     var failureOfSource: String? {
         if isEndOfSegment { return nil }
         switch self {

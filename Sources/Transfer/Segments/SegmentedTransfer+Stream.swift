@@ -1,6 +1,6 @@
 import ConcurrencyPrimitives
 
-// The stream's sink.
+// The sink of the stream.
 
 extension SegmentedTransfer {
     func attach(_ transfer: any TransferControl) {
@@ -12,15 +12,15 @@ extension SegmentedTransfer {
         if isFirst { sink.attach(controls) }
     }
 
-    /// Between two ranges of a body that has been divided, nothing: the planner gives out the rest.
+    /// `nil` between two ranges of a divided body: the planner distributes the rest.
     func held() -> HeldPartial? { state.withLock { $0.isDivided ? nil : sink.held() } }
 
-    /// With others at work, the rest is theirs.
+    /// Returns false for a divided body: other connections fetch the rest.
     func canRestart() -> Bool { state.withLock { $0.isDivided ? false : sink.canRestart() } }
 
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
         let actions = try state.withLock { state in
-            // Another representation: what the others bring is of the old one.
+            // The representation may have changed: then the other connections receive bytes of the old one.
             let actions = drop(&state)
             state.head = head
             var held: HeldPartial?
@@ -32,7 +32,7 @@ extension SegmentedTransfer {
         perform(actions)
     }
 
-    /// Leaves the stream alone with the body.
+    /// Stops the other connections, so that only the stream fetches the body.
     private func drop(_ state: inout State) -> [SegmentPlanner.Action] {
         defer {
             state.planner = nil
@@ -109,9 +109,9 @@ extension SegmentedTransfer {
         perform(actions)
     }
 
-    // MARK: Further ranges
+    // MARK: Additional ranges
 
-    /// The transport below brings the stream's bytes in order: the planner alone divides the body.
+    /// The transport below delivers the stream's bytes in order: only the planner divides the body.
     var segmentUnit: Int64? { nil }
 
     var segmentLimit: Int64? { state.withLock { _ in sink.segmentLimit } }

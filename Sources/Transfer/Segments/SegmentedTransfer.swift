@@ -1,35 +1,35 @@
 import ConcurrencyPrimitives
 
-/// One transfer of a body over one connection or several: the stream's sink, and the one who starts and ends the others.
+/// The transfer of one body over one or several connections. It is the sink of the stream, and starts and ends the other connections.
 ///
-/// As long as no further connection was started, everything is passed on as it comes. From then on the stream is one connection of
-/// several: its failure ends the transfer only when no other one brings the rest, and what is left when all have ended is
-/// fetched by another stream, which resumes as ever.
+/// Before the first additional connection, everything is passed on as it arrives. After that, the stream is one of several connections. Its failure
+/// ends the transfer only if no other connection fetches the rest. Bytes that are missing when all connections have ended are fetched by another
+/// stream, as in any resumed transfer.
 final class SegmentedTransfer: BodySink {
     struct State {
         var planner: SegmentPlanner?
-        /// The partial that further connections resume; nil before the first.
+        /// The partial that additional connections resume; `nil` before the first one.
         var basis: HeldPartial?
-        /// The sources besides the stream's.
+        /// The sources other than the stream's.
         var further: [FurtherSource] = []
         /// The head that the body began with.
         var head: ResponseHead?
-        /// The most connections, from what was learned in earlier rounds.
+        /// The largest number of connections, as learned in earlier rounds.
         var mostConnections: Int
-        /// Why the sink took no more.
+        /// The error of the sink, if it refused bytes.
         var failure: (any Error)?
-        /// The planner gave the stream's hole away.
+        /// True if the planner gave the stream's hole away.
         var isStreamStopped = false
-        /// The time of the stream's present request.
+        /// The time of the stream's current request.
         var requestedAt: MonotonicTime
         /// The length of the body that the planner divides.
         var total: Int64 = 0
         var isAttached = false
-        /// No connection is started any more.
+        /// True if no connection may be started any more.
         var isOver = false
         var count = SegmentCounts()
 
-        /// True from the start of the first further connection on.
+        /// True after the start of the first additional connection.
         var isDivided: Bool { basis != nil }
     }
 
@@ -40,7 +40,7 @@ final class SegmentedTransfer: BodySink {
     let now: @Sendable () -> MonotonicTime
     private let events: @Sendable (TransferEvent) -> Void
     let controls = SegmentControls()
-    /// Held while the sink is called: connections may come on several threads.
+    /// The lock is held while the sink is called, because connections may call on several threads.
     let state: Locked<State>
 
     init(
@@ -74,7 +74,7 @@ final class SegmentedTransfer: BodySink {
             await othersEnded()
             if !isDivided { return try completed(stream) }
             if let result = try result(of: stream) { return result }
-            // The host has been reached; and the retries of all rounds together have the time of one.
+            // The host was reached. The retries of all rounds share the time limit of one.
             let retry = self.request.options.retry
             request.options.retry.maxUnreachableRetries = retry.maxRetries
             request.options.retry.maxTotalTime = retry.maxTotalTime.map { max(.zero, $0 - (now() - startedAt)) }
@@ -92,21 +92,21 @@ final class SegmentedTransfer: BodySink {
         return outcome
     }
 
-    /// Waits for the further connections.
+    /// Waits until the additional connections have ended.
     private func othersEnded() async {
         guard controls.hasOthers else { return }
         let watch = startWatch()
         await withTaskCancellationHandler {
             await controls.othersEnded()
             await watch.end()
-            // Those that the watch has started at last.
+            // The watch may have started connections before its end.
             await controls.othersEnded()
         } onCancel: {
             controls.cancel()
         }
     }
 
-    /// True when the end of the stream is the end of all: the sink wants no more, or the caller.
+    /// Returns true if the end of the stream ends the transfer: the sink refused bytes, or the caller cancelled it.
     private func ends(_ stream: Result<TransferResult, TransferError>) -> Bool {
         let (failure, isStopped) = state.withLock { ($0.failure, $0.isStreamStopped) }
         if failure != nil || controls.isCancelled { return true }
@@ -118,7 +118,7 @@ final class SegmentedTransfer: BodySink {
         }
     }
 
-    /// The outcome, when nothing runs any more; `nil`: another stream fetches the rest.
+    /// The outcome after all connections have ended; `nil` if another stream must fetch the rest.
     private func result(
         of stream: Result<TransferResult, TransferError>
     ) throws(TransferError) -> TransferResult? {
@@ -174,7 +174,7 @@ final class SegmentedTransfer: BodySink {
         }
     }
 
-    /// A further connection's events: progress, and its heads for whoever traces them.
+    /// Forwards the events of an additional connection: its progress and, for tracing, its heads.
     func tellOfSegment(_ event: TransferEvent) {
         switch event {
         case .received, .requestHead, .responseHead: tell(event)

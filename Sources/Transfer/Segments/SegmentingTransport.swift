@@ -1,10 +1,10 @@
 import HTTPTypes
 
-/// Fetches large bodies over several connections where one is slower than the link, by another transport.
+/// Fetches large bodies over several connections of another transport, if one connection is slower than the link.
 ///
-/// A transfer begins as one stream. ``SegmentPlanner`` decides about further connections; each of them is a transfer of its own, which
-/// resumes the same partial: it sends `Range` and `If-Range`, and its response is judged as that of a resumed transfer is. Where the
-/// request has ``FurtherSources``, some of them go there. A body without a ``BodySink/segmentUnit`` comes as one stream.
+/// A transfer begins as one stream. ``SegmentPlanner`` decides about additional connections. Each of them is a separate transfer that resumes the
+/// same partial: it sends `Range` and `If-Range`, and its response is judged like any response to a resumed transfer. If the request has
+/// ``FurtherSources``, some of the connections go there. A body without a ``BodySink/segmentUnit`` is fetched as one stream.
 package struct SegmentingTransport: HTTPTransport {
     private let base: any HTTPTransport
     private let now: @Sendable () -> MonotonicTime
@@ -31,13 +31,13 @@ package struct SegmentingTransport: HTTPTransport {
 }
 
 extension TransferRequest {
-    /// True if several connections may bring the body. A rate that was asked for is that of one stream.
+    /// True if several connections may fetch the body. A requested rate limit applies to one stream.
     fileprivate var mayBeDivided: Bool {
         method == .get && body == nil && options.maxSegments > 1 && options.rateLimit == nil
             && !options.acceptsContentCoding && !fields.contains(.range) && !fields.contains(.ifRange)
     }
 
-    /// The request of a further connection. Its failures are the planner's business, and other transfers go first.
+    /// The request of an additional connection. The planner handles its failures, and other transfers have priority.
     var ofSegment: TransferRequest {
         var request = self
         request.conditions = nil

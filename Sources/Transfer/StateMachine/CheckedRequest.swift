@@ -1,14 +1,14 @@
 import HTTPSemantics
 import HTTPTypes
 
-/// A request whose URL was parsed and whose fields were checked: what all attempts of a transfer have in common.
+/// A request with parsed URL and checked fields, which all attempts of a transfer share.
 struct CheckedRequest: Sendable {
     let request: TransferRequest
     let url: HTTPURL
     let credentials: TransferOptions.Credentials?
-    /// The request's content. Empty where a method means something by having some (RFC 9110 section 8.6): its length, 0, is sent.
+    /// The request's content; empty for a method that expects content (RFC 9110 section 8.6), so that its length, 0, is sent.
     let content: [UInt8]?
-    /// A coding that the caller asked for is not resumable.
+    /// True if the body can be resumed. A requested content coding, for example, prevents this.
     let mayResume: Bool
 
     var options: TransferOptions { request.options }

@@ -1,20 +1,20 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// A request as the transport is to send it.
+/// A request for the transport to send.
 struct OutgoingRequest {
     let hop: Hop
     /// The value of `Range` without its unit.
     let range: String?
-    /// Preconditions about held bytes or a stored body: they are asked only of the resource that those came from, because a 206
-    /// or 304 of another one would mean something else by the same validator.
+    /// Preconditions about held bytes or a stored body. They are sent only to the resource of those bytes, because a 206 or 304 of another resource
+    /// would not refer to the same validator.
     let conditions: HTTPFields
-    /// The rest of the attempt's time limit.
+    /// The remaining time of the attempt.
     let timeLeft: Duration?
     let usesFreshConnection: Bool
 }
 
-/// A final response head as it came.
+/// A final response head as received.
 struct ReceivedHead {
     let status: Int
     let version: String
@@ -24,18 +24,18 @@ struct ReceivedHead {
     /// The statuses of redirects that are followed.
     private static let redirects = [301, 302, 303, 307, 308]
 
-    /// The place that a redirect leads to; nil for all other responses.
+    /// The target of a redirect; `nil` for all other responses.
     var redirectLocation: String? { Self.redirects.contains(status) ? fields.redirectLocation : nil }
 }
 
-/// A body that begins.
+/// The beginning of a body.
 struct BodyStart {
     let head: ResponseHead
     let placement: BodyPlacement
-    /// Bytes of it that are held already.
+    /// The number of bytes that are held already.
     let resumedFrom: Int64
     let total: Int64?
-    /// Why held bytes were dropped.
+    /// The reason for dropping held bytes, if any.
     var restarting: String?
 }
 
@@ -43,7 +43,7 @@ struct BodyStart {
 enum ExchangeEnd {
     /// The response is complete, as far as the transport knows.
     case complete
-    /// Nothing has moved for too long.
+    /// No byte was sent or received for too long.
     case stalled
     case failed(TransportFailure)
 }
@@ -53,10 +53,10 @@ struct TransportFailure {
     var code: TransferError.Code
     var message: String
     var isRetryable: Bool
-    /// No connection was made in time: a refused address may be the reason.
+    /// True if no connection was made in time. A refused address may be the reason.
     var isWithoutConnection = false
-    /// The bytes that came are no HTTP, on a connection that was used before: what the origin sent there beyond the length of the response
-    /// before (or after a 204) may have been taken for this one's beginning.
+    /// True if the received bytes are not HTTP and the connection was used before. They may be bytes that the origin sent beyond the end of the
+    /// previous response (or after a 204).
     var isFromSpoiledConnection = false
 }
 

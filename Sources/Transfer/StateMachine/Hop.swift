@@ -1,16 +1,16 @@
 import HTTPSemantics
 import HTTPTypes
 
-/// One request on the way of a transfer: the first, or the one that a redirect asks for (RFC 9110 section 15.4).
+/// One request of a transfer: the first one, or one that a redirect leads to (RFC 9110 section 15.4).
 ///
-/// Redirects are followed here and not by libcurl: each is judged before its host's name is resolved, its body is bounded, and
-/// what is asked about held bytes is asked only of the resource that they came from.
+/// Redirects are followed here and not by libcurl: each is judged before its host's name is resolved, its body is limited, and preconditions about
+/// held bytes are sent only to the resource that those came from.
 struct Hop {
     let url: HTTPURL
     let method: HTTPRequest.Method
-    /// True when the request's content goes along.
+    /// True if the request's content is sent.
     let sendsContent: Bool
-    /// True when it goes to the origin that the transfer is for: only there go its credentials and cookies.
+    /// True if the request goes to the transfer's own origin. Credentials and cookies are sent only there.
     let isOwnOrigin: Bool
     let credentials: TransferOptions.Credentials?
 
@@ -27,7 +27,7 @@ struct Hop {
 
     /// The next request after a redirect to `location`.
     ///
-    /// As all clients do it, a POST becomes a GET after 301 and 302; after 303 everything but HEAD does.
+    /// As in all clients, a POST becomes a GET after 301 and 302. After 303, all methods but HEAD become GET.
     init(
         after status: Int, to location: String, from hop: Hop, of request: CheckedRequest
     ) throws(InvalidURL) {
@@ -46,7 +46,7 @@ struct Hop {
 }
 
 extension TransferOptions.Credentials {
-    /// Those that stand in a URL.
+    /// The credentials in a URL; `nil` if there are none.
     init?(userinfoOf url: HTTPURL) {
         guard let userinfo = url.userinfo, !userinfo.isEmpty else { return nil }
         let parts = userinfo.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -60,7 +60,7 @@ extension TransferOptions.Credentials {
 }
 
 extension HTTPFields {
-    /// Where a redirect leads, as text: bytes that are no UTF-8 are percent-encoded. An empty one leads nowhere.
+    /// The target of a redirect as text; bytes that are not UTF-8 are percent-encoded. `nil` for an empty one.
     var redirectLocation: String? {
         guard let field = first(where: { $0.name == .location }) else { return nil }
         return field.withUnsafeBytesOfValue { bytes in

@@ -1,14 +1,13 @@
 import Units
 
-/// Holds a transfer to a rate: tells when the next bytes may be taken.
+/// Limits the rate of a transfer: returns the time at which the next bytes may be taken.
 ///
-/// libcurl's own limit (`CURLOPT_MAX_RECV_SPEED_LARGE`) looks at what has arrived only after it has emptied the socket's
-/// buffer, and a fast origin fills that with megabytes; and it begins anew with every attempt. This one is paid for
-/// every piece, over all attempts.
+/// libcurl's own limit (`CURLOPT_MAX_RECV_SPEED_LARGE`) is checked only after libcurl has emptied the socket's buffer, which a fast origin fills
+/// with megabytes, and it is reset with each attempt. This limiter counts every piece, over all attempts.
 struct RateLimiter {
-    /// Bytes a second.
+    /// The limit in bytes a second.
     let rate: Int64
-    /// From here on the next piece may be taken.
+    /// The time from which on the next piece may be taken.
     private(set) var next: MonotonicTime
 
     init(rate: Int64, now: MonotonicTime) {
@@ -16,10 +15,10 @@ struct RateLimiter {
         next = now
     }
 
-    /// True when a piece may be taken now.
+    /// Returns true if a piece may be taken now.
     func isOpen(at now: MonotonicTime) -> Bool { next <= now }
 
-    /// Notes a piece that was taken. What a pause left unused may be caught up with for a tenth of a second, no more.
+    /// Counts a piece that was taken. Unused time of up to a tenth of a second may be caught up with.
     mutating func take(_ count: Int, now: MonotonicTime) {
         let nanoseconds = Double(count) / Double(rate) * 1e9
         let earliest = now + .milliseconds(-100)

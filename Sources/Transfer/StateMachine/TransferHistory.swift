@@ -1,21 +1,21 @@
 extension TransferStateMachine {
-    /// The counts and memories that last over all attempts.
+    /// The counts and other values that are kept over all attempts.
     struct History {
         let startedAt: MonotonicTime
-        /// Requests, redirects not counted.
+        /// The number of requests, without redirects.
         var attempts = 0
         var bytesReceived: Int64 = 0
-        /// Why held bytes were dropped, in words.
+        /// The reasons for dropping held bytes, in words.
         var restarts: [String] = []
-        /// Held bytes that were not fetched again.
+        /// The held bytes that were not fetched again.
         var resumedFrom: Int64 = 0
-        /// The most bytes that were ever held: an attempt that ends with more has made progress.
+        /// The largest number of bytes that were ever held. An attempt that ends with more has made progress.
         var furthest: Int64 = 0
         var retry: RetryState
-        /// A response has come.
+        /// True if a response was received.
         var hasReachedHost = false
         var needsFreshConnection = false
-        /// The rate, over all attempts.
+        /// The rate limit over all attempts, if any.
         var rateLimiter: RateLimiter?
         var progress = Progress()
 
@@ -28,9 +28,9 @@ extension TransferStateMachine {
 
     /// The progress of the body.
     struct Progress: Equatable {
-        /// Bytes that were there before the present request.
+        /// The bytes that were held before the current request.
         var base: Int64 = 0
-        /// Bytes of the present (or else the last) request's body that the sink took.
+        /// The body bytes of the current or last request that the sink accepted.
         var received: Int64 = 0
         /// The whole body's length, if known.
         var total: Int64?

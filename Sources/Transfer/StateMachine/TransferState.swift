@@ -2,24 +2,24 @@ import FoundationEssentials
 import HTTPSemantics
 import HTTPTypes
 
-// The payloads of the state machine's states: each holds what is known in its state, and nothing else.
+// The payloads of the state machine's states. Each contains only the values that are known in its state.
 
 extension TransferStateMachine {
-    /// The next thing to do when there is a slot.
+    /// The next step when there is a slot.
     enum Start {
-        /// The first attempt; the sink was not asked yet.
+        /// The first attempt. The sink was not asked for its held bytes yet.
         case first
-        /// An attempt that builds on what the sink holds.
+        /// An attempt that continues the bytes that the sink holds.
         case attempt(Basis)
-        /// The next request of an attempt, because the last one was redirected.
+        /// The next request of an attempt after a redirect.
         case redirect(Attempt, Hop, after: [RedirectHop])
     }
 
-    /// The bytes that the requests of an attempt build on.
+    /// The bytes that the requests of an attempt continue.
     enum Basis {
         case nothing
         case held(HeldPartial)
-        /// A 416 gave this total, but no validator: the last byte is asked for, which proves both.
+        /// A 416 gave this total without a validator. The last byte is requested, which proves both.
         case proving(HeldPartial, total: Int64)
 
         init(_ held: HeldPartial?) { self = held.map(Basis.held) ?? .nothing }
@@ -46,12 +46,11 @@ extension TransferStateMachine {
 
     /// A request that was sent.
     ///
-    /// A class only because the state is written for every piece of a body, and one reference is cheaper to copy; it
-    /// never changes.
+    /// A class, because the state is written for every piece of a body and one reference is cheap to copy. It is immutable.
     final class SentRequest {
         let attempt: Attempt
         let hop: Hop
-        /// The redirects that led to it.
+        /// The redirects that led to this request.
         let redirects: [RedirectHop]
         let plan: ResumePlan
         let sentAt: MonotonicTime
@@ -65,29 +64,28 @@ extension TransferStateMachine {
         }
     }
 
-    /// A request that is with the transport.
+    /// A request that the transport is performing.
     struct Exchange {
         let request: SentRequest
-        /// The time of the last head, of the last bytes of content in either direction; nil before the first.
+        /// The time of the last head or of the last content bytes in either direction; `nil` before the first.
         var lastActivity: MonotonicTime?
-        /// Bytes of the request's content that have been sent.
+        /// The number of content bytes of the request that were sent.
         var uploaded: Int64 = 0
     }
 
     /// The stage of the response to a request.
     enum Stage {
         case awaitingHead(AwaitedHead)
-        /// The sink was given a head, and has not answered. `end`: the exchange has ended meanwhile.
+        /// The sink received a head, and has not responded. `end` is set if the exchange has ended meanwhile.
         case beginningBody(Response, end: ExchangeEnd?)
-        /// The body is the sink's.
+        /// The sink receives the body.
         case receivingBody(Response, Flow)
-        /// The head has decided; the body is read to its end, or given up when it is longer than
-        /// ``TransferStateMachine/discardLimit``.
+        /// The head was sufficient. The body is read to its end, or abandoned if it is longer than ``TransferStateMachine/discardLimit``.
         case discarding(Conclusion, Int64)
-        /// The transport was told to stop.
+        /// The transport was stopped.
         case stopping(Reason)
 
-        /// True when ``BodySink/end(_:)`` has to follow.
+        /// True if ``BodySink/end(_:)`` must follow.
         var isBodyOpen: Bool {
             switch self {
             case .receivingBody, .stopping(.failure(_, isBodyOpen: true)), .stopping(.restart(_, isBodyOpen: true)):
@@ -101,12 +99,12 @@ extension TransferStateMachine {
         enum Progress {
             case none
             case begun(MonotonicTime)
-            /// Not an interim head, but one that another may follow: libcurl answers some of them by itself.
+            /// A head that is not interim, but that another one may follow: libcurl answers some responses by itself.
             case complete(ReceivedHead)
         }
 
         var head = Progress.none
-        /// Why a socket was not opened that libcurl asked for. Of a name's other addresses one may be connected to all the same.
+        /// The reason why a socket for libcurl was refused. libcurl may still connect to another address of the name.
         var addressRefusal: String?
 
         var isComplete: Bool {
@@ -114,11 +112,11 @@ extension TransferStateMachine {
         }
     }
 
-    /// A response whose body the sink takes; immutable, a class for the same reason as ``SentRequest``.
+    /// A response whose body the sink receives. A class for the same reason as ``SentRequest``; immutable.
     final class Response {
         let head: ResponseHead
         let placement: BodyPlacement
-        /// The length that the body must have, if it is known.
+        /// The required length of the body, if it is known.
         let length: Int64?
 
         init(head: ResponseHead, placement: BodyPlacement, length: Int64?) {
@@ -130,13 +128,13 @@ extension TransferStateMachine {
 
     enum Flow: Equatable {
         case flowing
-        /// The sink takes nothing at present.
+        /// The sink has paused.
         case pausedBySink
-        /// Kept to its rate.
+        /// The rate limit has paused the transfer.
         case rateLimited(until: MonotonicTime)
     }
 
-    /// The meaning of a head whose body is of no interest.
+    /// The meaning of a head whose body is not needed.
     enum Conclusion {
         case redirect(Hop, after: [RedirectHop])
         case alreadyComplete(ResponseHead, total: Int64)
@@ -155,9 +153,9 @@ extension TransferStateMachine {
         case restart(String, isBodyOpen: Bool)
     }
 
-    /// A call of the sink that was ordered, and what its outcome decides.
+    /// A call of the sink whose outcome decides the next step.
     enum Consultation {
-        /// ``BodySink/begin(_:_:)`` with a body that is held as a whole.
+        /// ``BodySink/begin(_:_:)`` with a body that is held completely.
         case confirming(ResponseHead)
         /// ``BodySink/end(_:)``.
         case ending(EndedBody)
@@ -167,18 +165,18 @@ extension TransferStateMachine {
         case retrying(RetryCause)
     }
 
-    /// A body whose end the sink was told, and what follows.
+    /// A body whose end was reported to the sink, and the next step.
     enum EndedBody {
-        /// The whole is there.
+        /// The body is complete.
         case complete(ResponseHead)
-        /// One range of several.
+        /// One of several ranges is complete.
         case range(ResponseHead, before: HeldPartial)
         case failed(TransferError)
         case startOver(String)
         case cancelled
     }
 
-    /// A reason to try again.
+    /// The reason for a retry.
     enum RetryCause {
         case failure(TransferError)
         case status(TransferResult, retryAfter: Duration?)

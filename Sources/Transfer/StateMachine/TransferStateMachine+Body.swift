@@ -1,18 +1,18 @@
-// Bodies: what becomes of each piece, and the pauses between them.
+// Bodies: the handling of each piece, and the pauses between pieces.
 
 extension TransferStateMachine {
-    /// An answer to a piece of a body.
+    /// The action for a piece of a body.
     enum BodyAction: Equatable {
         /// Calls ``BodySink/write(_:)``; reported by ``wrote(_:at:)``, ``pausedBySink()`` or ``sinkFailed(_:)``.
         case write
-        /// Nobody wants it.
+        /// Discards the piece.
         case discard
-        /// Not yet: the same piece is offered again after ``rateAllows(at:)``.
+        /// Pauses. The same piece is offered again after ``rateAllows(at:)``.
         case pause(until: MonotonicTime)
         case stop
     }
 
-    /// A piece of a body has come.
+    /// Decides about a piece of a body that has arrived.
     mutating func received(_ count: Int64, at now: MonotonicTime) -> BodyAction {
         guard case .exchanging(let exchange, let stage) = state else { return .stop }
         switch stage {
@@ -32,7 +32,7 @@ extension TransferStateMachine {
         }
     }
 
-    /// The reason not to take so many more bytes.
+    /// The reason not to accept this many more bytes; `nil` to accept them.
     private mutating func excess(of count: Int64, in response: Response) -> Reason? {
         if let length = response.length, history.progress.received + count > length {
             history.bytesReceived += count
@@ -49,7 +49,7 @@ extension TransferStateMachine {
         return nil
     }
 
-    /// The sink took a piece.
+    /// Records that the sink accepted a piece.
     mutating func wrote(_ count: Int64, at now: MonotonicTime) {
         guard case .exchanging(var exchange, .receivingBody(let response, _)) = state else { return }
         history.progress.received += count
@@ -59,20 +59,20 @@ extension TransferStateMachine {
         state = .exchanging(exchange, .receivingBody(response, .flowing))
     }
 
-    /// The sink did not take a piece, and wants it later.
+    /// Records that the sink did not accept a piece and has paused.
     mutating func pausedBySink() {
         guard case .exchanging(let exchange, .receivingBody(let response, _)) = state else { return }
         state = .exchanging(exchange, .receivingBody(response, .pausedBySink))
     }
 
-    /// The sink is ready again.
+    /// Continues after a pause by the sink.
     ///
-    /// - Returns: True when the transport is to go on.
+    /// - Returns: True if the transport must continue.
     mutating func resume(at now: MonotonicTime) -> Bool { resume(from: .pausedBySink, at: now) }
 
-    /// A pause that keeps to the rate may be over.
+    /// Continues after a pause that limits the rate, if the pause has ended.
     ///
-    /// - Returns: True when the transport is to go on.
+    /// - Returns: True if the transport must continue.
     mutating func rateAllows(at now: MonotonicTime) -> Bool {
         guard case .exchanging(_, .receivingBody(_, .rateLimited(let due))) = state, due <= now else { return false }
         return resume(from: .rateLimited(until: due), at: now)
@@ -87,12 +87,12 @@ extension TransferStateMachine {
 
     // MARK: Stalls
 
-    /// True when nothing has moved for too long.
+    /// Returns true if no byte was sent or received for too long.
     ///
     /// - Parameters:
-    ///   - uploaded: Bytes of the request's content that have been sent.
-    ///   - sentAfter: The time that the transport needed to send the request's head; nil: it is still connecting, for which it has a
-    ///     time-out of its own.
+    ///   - uploaded: The number of content bytes of the request that were sent.
+    ///   - sentAfter: The time that the transport needed to send the request's head; `nil` while it is connecting, for which it has a separate
+    ///     time-out.
     mutating func isStalled(at now: MonotonicTime, uploaded: Int64, sentAfter: Duration?) -> Bool {
         guard case .exchanging(var exchange, let stage) = state, !stage.isPaused else { return false }
         if case .awaitingHead(let awaited) = stage, case .begun(let start) = awaited.head,

@@ -1,10 +1,10 @@
 import HTTPSemantics
 import HTTPTypes
 
-// Ends of an exchange, and what follows them: success, another request, a restart, a retry, a failure.
+// Ends of an exchange, and the next steps: success, another request, a restart, a retry, a failure.
 
 extension TransferStateMachine {
-    /// The transport has ended its work on the request, by itself or because it was told to stop.
+    /// Handles the end of the transport's work on the request, by itself or after ``Action/stop``.
     ///
     /// - Parameter retryAfter: The value of the response's `Retry-After`.
     mutating func exchangeEnded(_ end: ExchangeEnd, retryAfter: Duration? = nil, at now: MonotonicTime) -> Action {
@@ -12,7 +12,7 @@ extension TransferStateMachine {
         switch stage {
         case .awaitingHead(let awaited):
             guard case .complete(let head) = awaited.head else { return endedWithoutHead(end, exchange, awaited) }
-            // A head that was no more than complete when the exchange ended was the last one.
+            // A head that was only complete when the exchange ended was the last one.
             let action = judge(head, of: exchange, end: end)
             if case .beginBody = action { return action }
             return exchangeEnded(end, retryAfter: retryAfter, at: now)
@@ -29,12 +29,12 @@ extension TransferStateMachine {
     ) -> Action {
         let error: TransferError
         switch end {
-        // libcurl takes the end of a connection for the end of the head.
+        // libcurl treats the end of a connection as the end of the head.
         case .complete:
             error = self.error(.connect, "the connection ended inside the response head", isRetryable: true)
         case .stalled: error = stalled
         case .failed(let failure):
-            // Once, a new connection tells whether the origin or the old one is broken.
+            // A new connection, tried once, shows if the origin or the old connection is at fault.
             if failure.isFromSpoiledConnection, !history.needsFreshConnection, isRepeatable {
                 history.needsFreshConnection = true
                 return again(exchange.request.attempt.basis)
@@ -58,8 +58,7 @@ extension TransferStateMachine {
         }
         let received = history.progress.received
         if let length = response.length, received < length {
-            // A response that has an end of its own, and is still shorter than it says, is not believed; one that ends
-            // with the connection was cut.
+            // A response that is shorter than announced, although its end is marked, is invalid. One that ends with the connection was cut.
             if case .range = response.placement, !response.head.endsWithConnection {
                 return startOver("206 with \(received) bytes for a range of \(length)")
             }
@@ -97,7 +96,7 @@ extension TransferStateMachine {
         }
     }
 
-    /// The code of a failure: that of a refused address where that is the reason for having no connection.
+    /// The code of a failure; ``TransferError/Code/addressRefused`` if a refused address is the reason for having no connection.
     func code(of failure: TransportFailure) -> TransferError.Code {
         guard failure.isWithoutConnection, case .exchanging(_, .awaitingHead(let awaited)) = state,
             awaited.addressRefusal != nil
@@ -109,8 +108,8 @@ extension TransferStateMachine {
         error(.stalled, "no byte from the server for \(options.stallTimeout.text)", isRetryable: true)
     }
 
-    /// True if the request may be sent again when its outcome is unknown. RFC 9110 section 9.2.2 allows it for PUT and DELETE, too; but
-    /// what another client changed between two of them would be lost.
+    /// True if the request may be sent again when its outcome is unknown. RFC 9110 section 9.2.2 also allows this for PUT and DELETE, but a change
+    /// by another client in between would be lost.
     private var isRepeatable: Bool { request.request.method.isSafe }
 
     mutating func again(_ basis: Basis, restarting: String? = nil) -> Action {

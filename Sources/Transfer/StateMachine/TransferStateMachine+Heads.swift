@@ -1,13 +1,13 @@
 import HTTPSemantics
 import HTTPTypes
 
-// Response heads: interim ones, redirects, and the one that decides.
+// Response heads: interim ones, redirects, and the final one.
 
 extension TransferStateMachine {
-    /// A status line has come.
+    /// Records that a status line was received.
     mutating func headBegan(at now: MonotonicTime) { note(.begun(now)) }
 
-    /// An interim response is complete.
+    /// Handles a complete interim response.
     mutating func receivedInterim(_ status: HTTPResponse.Status, _ fields: HTTPFields) -> Action {
         guard awaitsHead else { return .none }
         note(.none)
@@ -20,16 +20,16 @@ extension TransferStateMachine {
         state = .exchanging(exchange, .awaitingHead(awaited))
     }
 
-    /// The lines that came are no head, for this reason.
+    /// Fails because the received lines are not a valid head, for this reason.
     mutating func headBroke(_ violation: String) -> Action {
         guard case .exchanging(let exchange, .awaitingHead) = state else { return .none }
         return stop(exchange, error(.protocolViolation, violation))
     }
 
-    /// A head is complete that is not interim.
+    /// Handles a complete head that is not interim.
     ///
-    /// - Parameter status: The status of the response that libcurl itself reads. It gives trailers like heads; those of an error's
-    ///   body may look like a head of their own.
+    /// - Parameter status: The status of the response that libcurl itself reads. libcurl passes trailers like heads, and those of an error's body
+    ///   may look like a head.
     mutating func received(_ head: ReceivedHead, readAs status: Int, at now: MonotonicTime) -> Action {
         guard case .exchanging(var exchange, .awaitingHead) = state else { return .none }
         guard head.status == status else { return headBroke("a trailer that looks like a response head") }
@@ -45,7 +45,7 @@ extension TransferStateMachine {
         return judge(head, of: exchange)
     }
 
-    /// True when the head of such a status can be passed on before its body, because no other can follow it.
+    /// Returns true if a head with this status can be passed on before its body, because no other head can follow it.
     private func passesWithoutBody(_ status: Int) -> Bool {
         options.forwardsErrorResponses && options.maxRedirects == 0 && status != 304 && request.credentials == nil
             && options.netrc == .off
@@ -66,12 +66,12 @@ extension TransferStateMachine {
         }
         state = .exchanging(exchange, .discarding(.redirect(next, after: redirects), 0))
         let response = sent.response(head, after: sent.redirects)
-        // A longer body costs the connection.
+        // For a longer body, the connection is closed.
         let isShort = response.declaredLength.isAtMost(Self.discardLimit)
         return isShort && response.unknownTransferCoding == nil ? .none : .stop
     }
 
-    /// The collected head is the final one, because a body follows it.
+    /// Treats the collected head as the final one, because a body follows it.
     mutating func judgeHead() -> Action {
         guard case .exchanging(let exchange, .awaitingHead(let awaited)) = state,
             case .complete(let head) = awaited.head
@@ -79,9 +79,9 @@ extension TransferStateMachine {
         return judge(head, of: exchange)
     }
 
-    /// Decides what the final head means.
+    /// Decides about the final head.
     ///
-    /// - Parameter end: The way in which the exchange has ended, if it has.
+    /// - Parameter end: The end of the exchange, if it has ended.
     mutating func judge(_ received: ReceivedHead, of exchange: Exchange, end: ExchangeEnd? = nil) -> Action {
         let sent = exchange.request
         var head = sent.response(received, after: sent.redirects)
@@ -132,7 +132,7 @@ extension TransferStateMachine {
                 total: history.progress.total, restarting: restarting))
     }
 
-    /// Ends the exchange because of a failure of our own.
+    /// Ends the exchange with an error.
     mutating func stop(_ exchange: Exchange, _ error: TransferError, isBodyOpen: Bool = false) -> Action {
         state = .exchanging(exchange, .stopping(.failure(error, isBodyOpen: isBodyOpen)))
         return .stop

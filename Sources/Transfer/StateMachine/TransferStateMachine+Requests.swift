@@ -2,12 +2,12 @@ import FoundationEssentials
 import HTTPSemantics
 import HTTPTypes
 
-// Requests: the first one of an attempt, and those that redirects ask for.
+// Requests: the first one of an attempt, and those after redirects.
 
 extension TransferStateMachine {
-    /// Begins an attempt, or sends the next request of one that was redirected.
+    /// Begins an attempt, or sends the next request of an attempt after a redirect.
     ///
-    /// - Parameter date: The wall clock's time.
+    /// - Parameter date: The time of the wall clock.
     mutating func start(at now: MonotonicTime, date: Date) -> Action {
         guard case .ready(let start) = state else { return .none }
         switch start {
@@ -18,7 +18,7 @@ extension TransferStateMachine {
         }
     }
 
-    /// The sink told what it holds: before the first attempt, or between two ranges.
+    /// Handles the sink's held bytes: before the first attempt, or between two ranges.
     mutating func learned(held: HeldPartial?) -> Action {
         switch state {
         case .ready(.first):
@@ -64,7 +64,7 @@ extension TransferStateMachine {
         return conditions.fields
     }
 
-    /// libcurl asked for a socket, and the address is not to be connected to.
+    /// Records that a socket was refused because of its address, for this reason.
     mutating func refusedAddress(_ reason: String) {
         guard case .exchanging(let exchange, .awaitingHead(var awaited)) = state else { return }
         awaited.addressRefusal = reason

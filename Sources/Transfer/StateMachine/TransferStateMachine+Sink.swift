@@ -1,9 +1,9 @@
 import HTTPTypes
 
-// The sink's answers.
+// The results of calls of the sink.
 
 extension TransferStateMachine {
-    /// ``BodySink/begin(_:_:)`` or ``BodySink/end(_:)`` has returned.
+    /// Handles the return of ``BodySink/begin(_:_:)`` or ``BodySink/end(_:)``.
     mutating func sinkSucceeded(at now: MonotonicTime) -> Action {
         switch state {
         case .exchanging(let exchange, .beginningBody(let response, let end)):
@@ -32,21 +32,21 @@ extension TransferStateMachine {
         }
     }
 
-    /// A call of ``BodySink/begin(_:_:)``, ``BodySink/write(_:)`` or ``BodySink/end(_:)`` has thrown.
+    /// Handles an error of ``BodySink/begin(_:_:)``, ``BodySink/write(_:)`` or ``BodySink/end(_:)``.
     mutating func sinkFailed(_ cause: any Error) -> Action {
         switch state {
         case .exchanging(let exchange, .beginningBody(_, let end)):
             return end == nil ? stop(exchange, refused(cause)) : fail(refused(cause))
         case .exchanging(let exchange, .receivingBody): return stop(exchange, refused(cause), isBodyOpen: true)
         case .consulting(.ending(.cancelled)): return cancelled()
-        // The first refusal is the one to be told.
+        // The first error of the sink is reported.
         case .consulting(.ending(.failed(let error))) where error.code == .refusedBySink: return fail(error)
         case .consulting(.ending), .consulting(.confirming): return fail(refused(cause))
         default: return .none
         }
     }
 
-    /// After one range of several: what is still missing.
+    /// Continues with the ranges that are missing after one of several.
     mutating func rangeEnded(_ head: ResponseHead, before: HeldPartial, now: HeldPartial?) -> Action {
         guard let now, !now.missing.isEmpty else { return finish(.success(result(.body, head))) }
         guard now.missingBytes < before.missingBytes else {
@@ -58,11 +58,11 @@ extension TransferStateMachine {
 
     // MARK: Retries
 
-    /// The sink takes the body of another attempt.
+    /// Handles the sink's consent to another attempt.
     ///
     /// - Parameters:
-    ///   - held: The bytes that it holds by now.
-    ///   - random: In 0 ..< 1, for the pause.
+    ///   - held: The bytes that the sink holds now.
+    ///   - random: A number in 0 ..< 1, for the pause.
     mutating func sinkCanRestart(held: HeldPartial?, random: Double, at now: MonotonicTime) -> Action {
         guard case .consulting(.retrying(let cause)) = state else { return .none }
         let count = held?.heldBytes ?? 0
@@ -80,7 +80,7 @@ extension TransferStateMachine {
         }
     }
 
-    /// The sink takes no further body.
+    /// Handles the sink's refusal of another attempt.
     mutating func sinkCannotRestart() -> Action {
         guard case .consulting(.retrying(let cause)) = state else { return .none }
         return giveUp(cause, "the answer was handed on, and cannot be continued")

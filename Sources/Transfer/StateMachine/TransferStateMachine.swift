@@ -2,25 +2,25 @@ import FoundationEssentials
 import HTTPSemantics
 import HTTPTypes
 
-/// The decisions of one transfer, over all its attempts: events go in, the next ``Action`` comes out.
+/// The state machine of one transfer over all its attempts: each event leads to the next ``Action``.
 ///
-/// A value without I/O: no libcurl, no sink, no clock; times and random numbers are arguments. The caller performs each action at
-/// once. Where an action calls the sink, the caller reports the outcome before any other event. An event that does not belong
-/// to the present state changes nothing and yields ``Action/none``.
+/// A value without I/O: no libcurl, sink or clock. Times and random numbers are arguments. The caller performs each action immediately. If an
+/// action calls the sink, the caller reports the outcome before any other event. An event that does not belong to the current state has no effect
+/// and returns ``Action/none``.
 ///
 ///     ready ─start→ exchanging ─exchangeEnded→ consulting ─sink's answers→ ready | finished
 struct TransferStateMachine {
     enum State {
-        /// No request is being sent: the transfer waits for a slot, or for the end of a pause.
+        /// No request is in progress: the transfer waits for a slot or for the end of a pause.
         case ready(Start)
-        /// A request is with the transport.
+        /// The transport is performing a request.
         case exchanging(Exchange, Stage)
-        /// The sink was called, and its answer decides.
+        /// The sink was called, and its result decides the next step.
         case consulting(Consultation)
         case finished
     }
 
-    /// An order to the caller. Those that call the sink say which event reports the outcome.
+    /// An instruction to the caller. Actions that call the sink name the event that reports the outcome.
     enum Action {
         case none
         /// Calls ``BodySink/held()``; reported by ``learned(held:)``.
@@ -38,24 +38,24 @@ struct TransferStateMachine {
         /// Calls ``BodySink/canRestart()`` and, where held bytes count, ``BodySink/held()``; reported by
         /// ``sinkCanRestart(held:random:at:)`` or ``sinkCannotRestart()``.
         case askForAnother
-        /// Calls ``start(at:date:)`` again at once, in the same slot. `restarting`: why held bytes were dropped.
+        /// Calls ``start(at:date:)`` again in the same slot, without a pause. `restarting` is the reason for dropping held bytes, if any.
         case again(restarting: String?)
-        /// Gives the slot back, and calls ``start(at:date:)`` again after a pause.
+        /// Releases the slot, and calls ``start(at:date:)`` again after a pause.
         case wait(Duration, because: String)
         /// Ends the transfer.
         case finish(Result<TransferResult, TransferError>)
     }
 
-    /// The parts of the engine's configuration that decide something.
+    /// The parts of the engine's configuration that affect decisions.
     struct Rules {
         var signatures = SignatureParameters.known
         var addressPolicy = AddressPolicy.any
     }
 
-    /// Bodies of redirects and of error statuses are read to their end when they are this short, so that the connection can be
-    /// used again; a longer one costs the connection.
+    /// The length, in bytes, up to which bodies of redirects and error statuses are read to their end, so that the connection can be reused. For a
+    /// longer body, the connection is closed.
     static let discardLimit: Int64 = 64 * 1024
-    /// The time for which a redirect's body is read, so that its connection can be used again.
+    /// The time for which a redirect's body is read, so that the connection can be reused.
     static let redirectBodyTime = Duration.seconds(2)
 
     let request: CheckedRequest
@@ -71,17 +71,17 @@ struct TransferStateMachine {
         history = History(options: request.options, startedAt: startedAt)
     }
 
-    /// The present request; nil when none is with the transport.
+    /// The current request; `nil` if the transport has none.
     var sent: SentRequest? {
         if case .exchanging(let exchange, _) = state { exchange.request } else { nil }
     }
 
-    /// True as long as lines of the present response belong to a head; false when they are trailers.
+    /// True as long as received lines belong to a head; false if they are trailers.
     var awaitsHead: Bool {
         if case .exchanging(_, .awaitingHead) = state { true } else { false }
     }
 
-    /// True when a head is complete that another one may still follow, so that it is not judged yet.
+    /// True if a head is complete and was not judged yet, because another head may follow.
     var hasUnjudgedHead: Bool {
         if case .exchanging(_, .awaitingHead(let awaited)) = state, case .complete = awaited.head {
             true
@@ -90,7 +90,7 @@ struct TransferStateMachine {
         }
     }
 
-    /// True when the present request has got a final head.
+    /// True if the current request has a complete head that is not interim.
     var hasHead: Bool {
         guard case .exchanging(_, let stage) = state else { return false }
         if case .awaitingHead(let awaited) = stage { return awaited.isComplete }
@@ -104,7 +104,7 @@ struct TransferStateMachine {
 
     // MARK: Ends
 
-    /// Ends the transfer, whatever its state: the body that is open is cut.
+    /// Ends the transfer in any state. A body in progress is cut.
     mutating func cancel() -> Action {
         switch state {
         case .finished: return .none
