@@ -40,7 +40,7 @@ public protocol HTTPTransport: Sendable {
     ///
     /// - Parameters:
     ///   - sink: Receives the body.
-    ///   - events: Receives the transfer's progress, in order; must return at once.
+    ///   - events: Receives the transfer's progress, in order; must return immediately.
     /// - Returns: The final response, also for an error status; see `TransferResult.Outcome`.
     func run(
         _ request: TransferRequest, into sink: any BodySink, events: @escaping @Sendable (TransferEvent) -> Void

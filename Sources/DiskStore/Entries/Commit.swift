@@ -19,11 +19,11 @@ extension Index {
         }
     }
 
-    /// Inside a transaction.
+    /// Must be called inside a transaction.
     private func commit(
         _ new: NewEntry, _ body: FinishedBody, _ placing: BodyPlacing, _ totals: inout Totals
     ) throws(StoreError) -> SharedChange.Effects {
-        // An earlier attempt has recorded the change, and that is not rolled back.
+        // An earlier attempt has recorded the change, which is not rolled back.
         let generation = placing.noted ?? new.generation
         try requireCurrent(generation)
         try writeAccesses(&totals)
@@ -53,17 +53,17 @@ extension Index {
 
     // MARK: Numbers
 
-    /// A number that no entry or partial has had, and no partial's file has. Inside a transaction.
+    /// Returns a number that no entry or partial has had and that no partial's file has. Must be called inside a transaction.
     private func takeNumber(_ totals: inout Totals) -> Int64 {
         while true {
             let number = totals.takeNumber(folders: budget.folders)
-            // Above those that were there, numbers are given out by the index alone.
+            // Numbers above those of existing partials are issued only by the index.
             if let last = lastPartial, number > last { return number }
             if FileStatus(at: paths.data(number)) == nil { return number }
         }
     }
 
-    /// A number for a partial: no body's file has it either. Inside a transaction.
+    /// Returns a number for a partial, which no body's file has either. Must be called inside a transaction.
     func takePartialNumber(_ totals: inout Totals) throws(StoreError) -> Int64 {
         while true {
             let number = takeNumber(&totals)
@@ -72,7 +72,7 @@ extension Index {
         }
     }
 
-    /// Puts a small body's file in its place under a new number. Inside a transaction.
+    /// Gives a small body's file its name under a new number. Must be called inside a transaction.
     private func installNew(_ placing: BodyPlacing, _ totals: inout Totals) throws(StoreError) -> Int64 {
         while true {
             let number = takeNumber(&totals)
@@ -114,7 +114,7 @@ extension Index {
             checksum: body.checksum, boot: body.boot)
     }
 
-    /// Dooms the entry that a new one replaces, and the least recently used of the other variants beyond the limit.
+    /// Marks for deletion the entry that a new one replaces, and the least recently used of the other variants beyond the limit.
     private func doomVariants(of new: NewEntry, _ totals: inout Totals) throws(StoreError) -> [Int64] {
         let catalogue = try catalogue()
         var old = try catalogue.entries.entry(of: new.key, variant: new.variant).map { [$0.id] } ?? []
@@ -145,11 +145,11 @@ extension Index {
     static let partialsFolder: Int64 = -1
 }
 
-/// The place that a body's file gets with its row.
+/// The move of a body's file to the name that belongs to its row.
 final class BodyPlacing {
     /// The row, after the transaction.
     var entry: StoredEntry?
-    /// The generation of the resource that was recorded with it.
+    /// The generation of the resource that was recorded with the row.
     var noted: Generation?
     private var installed: String?
     private let move: (_ path: String) throws(StoreError) -> Void
@@ -157,7 +157,7 @@ final class BodyPlacing {
 
     /// - Parameters:
     ///   - move: Gives the file a name, which must be unused.
-    ///   - moveBack: Takes it away again.
+    ///   - moveBack: Removes the name again.
     init(_ move: @escaping (String) throws(StoreError) -> Void, undo moveBack: @escaping (String) -> Void) {
         self.move = move
         self.moveBack = moveBack
@@ -186,8 +186,8 @@ struct FinishedBody {
     let allocated: Int64
     let checksum: Checksum
     let boot: Int64
-    /// The partial that it was, and its reservation.
+    /// The partial that the file was before, and its reservation in bytes.
     var partial: (id: Int64, reserved: Int64)?
-    /// True if look-ups never find it: it is doomed in the transaction that creates it.
+    /// True if look-ups never find the body: it is marked for deletion in the transaction that creates it.
     var isTransient = false
 }

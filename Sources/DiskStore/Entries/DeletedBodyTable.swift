@@ -1,4 +1,4 @@
-/// The bodies that are no longer entries, and whose files remain until nobody reads them.
+/// The bodies that are no longer entries. Their files remain until their last reader has closed them.
 struct DeletedBodyTable: StatementRunner {
     let connection: Connection
 
@@ -6,7 +6,7 @@ struct DeletedBodyTable: StatementRunner {
         try run(.insertDoomed) { $0.bind(1, id).bind(2, allocated) }
     }
 
-    /// - Returns: The bytes that the body took.
+    /// - Returns: The number of bytes that the body occupied.
     func delete(_ id: Int64) throws(StoreError) -> Int64 {
         try delete(.deleteDoomed, id, size: .doomedSize) ?? 0
     }

@@ -7,7 +7,7 @@ extension Index {
 
     /// Deletes the files of bodies without an entry, outside of a transaction.
     ///
-    /// - Returns: Those that are gone, or were already; not those that a reader or a live run holds.
+    /// - Returns: The numbers of the bodies whose files no longer exist. Bodies that a reader or a live run holds are not included.
     func deleteUnlessInUse(_ ids: ArraySlice<Int64>) throws(StoreError) -> [Int64] {
         var gone: [Int64] = []
         var locked: [(id: Int64, file: File)] = []
@@ -20,7 +20,7 @@ extension Index {
             }
         }
         if locked.isEmpty { return gone }
-        // Read once all locks are held, as for a single one.
+        // The holds are read after all locks were taken, as for a single body.
         let free = try reading { () throws(StoreError) in
             if try catalogue().holds.run(after: -1) == nil { return locked }
             var free: [(id: Int64, file: File)] = []
@@ -62,7 +62,7 @@ extension Index {
             }
         } catch {
             if error.errno == ENOENT { return true }
-            // A file of another owner, or not a file: it has no readers among our processes either.
+            // The file belongs to another owner, or is not a file. Then no process of this user reads it either.
             if error.errno == EMFILE || error.errno == ENFILE || isHeld() { return false }
             // A folder with content is not a body, and stays. Its number is not issued again.
             return removeName(path) || FileStatus(at: path)?.isFolder == true

@@ -1,6 +1,6 @@
-/// The limits on single entries and their number. They see numbers, no files and no rows.
+/// The limits on single entries and their number. They use only numbers, without access to files or rows.
 struct EntryLimits: Equatable, Sendable {
-    /// In milliseconds.
+    /// The greatest age of an entry, in milliseconds; `nil` for no limit.
     var maxAge: Int64?
     var maxSize: Int64?
     var maxEntries: Int64?
@@ -17,21 +17,23 @@ struct EntryLimits: Equatable, Sendable {
         maxEntries = configuration.maxEntries.map { Int64(max(1, $0)) }
     }
 
-    /// The time at which an entry is no longer useful, or nil for never.
+    /// Returns the time at which an entry is no longer useful; `nil` for never.
     func expiry(stored: Int64, expires: Int64?) -> Int64? {
         guard let maxAge else { return expires }
         return min(stored + maxAge, expires ?? .max)
     }
 
-    /// Returns true if an entry is too old to be found. One from the future, after a step of the clock backwards, is not.
+    /// Returns true if an entry is too old to be found. An entry with a date in the future, after the clock was set back, is not too old.
     func isOver(stored: Int64, now: Int64) -> Bool { maxAge.map { now - stored > $0 } ?? false }
 
-    /// Returns the number of entries that must go before one more is stored.
+    /// Returns the number of entries that must be removed before one more is stored.
     func excess(of entries: Int64) -> Int64 { maxEntries.map { max(0, entries + 1 - $0) } ?? 0 }
 
-    /// The entries of a step through all, in the order of their numbers, that are too old; and whether later ones may be.
+    /// Returns the entries of a step that are too old, and whether later ones may be. The steps go through all entries in the order of their
+    /// numbers.
     ///
-    /// Numbers are given out when a download begins, so dates are in order only nearly: the walk ends at a whole step of young ones.
+    /// Numbers are issued when a download begins, so dates are only nearly in order. The walk therefore ends after a whole step of entries that are
+    /// not too old.
     func tooOld(_ step: [(id: Int64, created: Int64)], now: Int64) -> (ids: [Int64], goesOn: Bool) {
         let ids = step.filter { isOver(stored: $0.created, now: now) }.map(\.id)
         return (ids, !ids.isEmpty)
@@ -60,7 +62,7 @@ extension Index {
 
     /// Removes some of the entries that are too old, from a number on.
     ///
-    /// - Returns: where to go on; nil at the end.
+    /// - Returns: The number to continue after; `nil` at the end.
     func removeTooOld(after last: Int64) throws(StoreError) -> Int64? {
         guard limits.maxAge != nil else { return nil }
         let step = try catalogue().entries.dates(after: last, limit: 1024)

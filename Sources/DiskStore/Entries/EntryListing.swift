@@ -26,7 +26,7 @@ extension DiskStore {
         }
     }
 
-    /// Eight bytes an entry, so that no read transaction is open while the caller prints.
+    /// The identifiers are read at once, eight bytes an entry, so that no read transaction is open while the caller prints.
     private func identifiers(by order: EntryOrder, descending: Bool) throws(StoreError) -> [Int64] {
         try withIndex { (index) throws(StoreError) in
             try index.flush()
@@ -65,7 +65,7 @@ extension DiskStore {
             let step = try reader.urls(before: place, limit: min(left, Self.scanStep))
             left -= step.count
             for row in step where matches(row.url) {
-                // Removed since the page was read.
+                // The entry was removed since the page was read.
                 guard let entry = try reader.entry(row.id) else { continue }
                 page.entries.append(entry)
                 if page.entries.count == limit {
@@ -85,14 +85,14 @@ extension DiskStore {
     /// Works in steps, between which other callers proceed. Content requested meanwhile may remain.
     ///
     /// - Parameters:
-    ///   - matches: Decides by an entry's URL.
-    ///   - matchesPartial: Decides by a partial's header. Default: no partial is removed.
+    ///   - matches: Returns true for the URL of an entry to remove.
+    ///   - matchesPartial: Returns true for the header of a partial to remove. Default: no partial is removed.
     @discardableResult
     package func remove(
         invalidating scope: InvalidationScope, where matches: (String) -> Bool,
         partials matchesPartial: (PartialInfo) -> Bool = { _ in false }
     ) throws(StoreError) -> PruneResult {
-        // Before the epoch ends, so that none is continued in the next one; those that are begun until then are removed below.
+        // Partials are removed before the epoch ends, so that none is resumed in the next one. Partials that begin until then are removed below.
         let partials = try removePartials(where: matchesPartial)
         return try invalidating(scope) { () throws(StoreError) in
             let reader = try reader()

@@ -112,7 +112,7 @@ struct EntryTable: StatementRunner {
     /// Sets an entry's ``CheckMark``.
     func save(_ mark: Int64, of id: Int64) throws(StoreError) { try run(.updateMark) { $0.bind(1, id).bind(2, mark) } }
 
-    /// Sets an entry's ``CheckMark`` where it is still the old one.
+    /// Sets an entry's ``CheckMark`` if it still has the old value.
     func replace(_ old: Int64, by mark: Int64, of id: Int64) throws(StoreError) {
         try run(.replaceMark) { $0.bind(1, id).bind(2, mark).bind(3, old) }
     }
@@ -206,7 +206,7 @@ extension Query {
     private static let selectEntry =
         "SELECT \(columns), a.date, a.sequence FROM entries e JOIN access a ON a.entry = e.id"
     private static let selectVariants = "SELECT \(columns) FROM entries e WHERE e.key_hash = ?1 AND e.key = ?2"
-    /// Without the access date: in a large index its row is one more page to read, and a hit does not need it.
+    /// Without the access date, which a hit does not need: in a large index its row is one more page to read.
     fileprivate static let entriesByKey: Query = "\(selectVariants)"
     fileprivate static let entriesByKeyWithAccess: Query = "\(selectEntry) WHERE e.key_hash = ?1 AND e.key = ?2"
     fileprivate static let entryByID: Query = "\(selectEntry) WHERE e.id = ?1"

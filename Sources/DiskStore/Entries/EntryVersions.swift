@@ -1,7 +1,7 @@
 extension DiskStore {
-    /// Removes all entries for other versions of the application than this one, in steps between which other callers get their turn.
+    /// Removes all entries for other versions of the application than this one, in steps, so that other callers proceed in between.
     ///
-    /// - Returns: How many there were.
+    /// - Returns: The number of removed entries.
     @discardableResult
     package func removeVersions(except version: String) throws(StoreError) -> Int {
         try removeAll { (catalogue) throws(StoreError) in
@@ -9,9 +9,9 @@ extension DiskStore {
         }
     }
 
-    /// Removes all values of a format's type in other versions of it, in steps between which other callers get their turn.
+    /// Removes all values of a format's type in other versions of it, in steps, so that other callers proceed in between.
     ///
-    /// - Returns: How many there were.
+    /// - Returns: The number of removed entries.
     @discardableResult
     package func removeFormats(except format: ValueFormat) throws(StoreError) -> Int {
         try removeAll { (catalogue) throws(StoreError) in

@@ -1,8 +1,8 @@
 import Logging
 
-/// Accesses recorded since the last write: a hit should not cost a transaction.
+/// Accesses that were recorded since the last write, so that a hit does not cost a transaction.
 struct PendingAccesses {
-    /// The number at which they are written.
+    /// The number of pending accesses at which they are written.
     static let limit = 1000
     /// The age of the oldest one, in milliseconds, at which they are written by the next use of the index.
     static let longestWait: Int64 = 1000
@@ -10,9 +10,9 @@ struct PendingAccesses {
     private var dates: [Int64: (order: Int, date: Int64)] = [:]
     private var next = 0
     private var since: Int64 = 0
-    /// The number at which they are written next.
+    /// The number of pending accesses at which they are written next.
     private var limit = Self.limit
-    /// The number at which they are dropped, when they cannot be written.
+    /// The number of pending accesses at which they are dropped if they cannot be written.
     private static let most = 100_000
 
     var isEmpty: Bool { dates.isEmpty }
@@ -23,12 +23,12 @@ struct PendingAccesses {
         next += 1
     }
 
-    /// Also due if the clock was set back before the first of them.
+    /// Returns true if the accesses must be written now, also if the clock was set back before the first of them.
     func isDue(at now: Int64) -> Bool {
         dates.count >= limit || !dates.isEmpty && !(since..<since + Self.longestWait).contains(now)
     }
 
-    /// Notes that another process keeps them from being written: they are due again later.
+    /// Delays the next write, because another process prevents it.
     mutating func postpone(at now: Int64) {
         since = now
         limit = dates.count + Self.limit
@@ -62,8 +62,8 @@ extension Index {
         }
     }
 
-    /// Writes the pending accesses, unless another process is changing the index: then later. On failure they are dropped, because access
-    /// dates are not worth an error, unless the error indicates a damaged index.
+    /// Writes the pending accesses, or delays the write if another process is changing the index. On failure they are dropped, because access dates
+    /// are not worth an error, unless the error indicates a damaged index.
     func flush() throws(StoreError) {
         if accesses.isEmpty || openCatalogue == nil { return }
         do throws(StoreError) {

@@ -1,4 +1,4 @@
-/// The bodies that runs hold, and those that pins hold.
+/// The bodies that runs and pins hold.
 struct HoldTable: StatementRunner {
     let connection: Connection
 

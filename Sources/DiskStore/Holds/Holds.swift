@@ -10,16 +10,16 @@ import Logging
 /// This process's run.
 struct Run {
     let id: Int64
-    /// The file that holds the lock; `nil` where locks are unavailable: other processes then take the run for one that has ended.
+    /// The file that holds the lock; `nil` if locks are unavailable. Other processes then treat the run as ended.
     let lock: LockFile?
 }
 
 extension Index {
     // MARK: This process
 
-    /// Holds an entry's body until this store is closed. Inside a transaction.
+    /// Holds an entry's body until this store is closed. Must be called inside a transaction.
     ///
-    /// - Parameter isDoomed: True if it is no longer an entry; it then counts as doomed instead of held.
+    /// - Parameter isDoomed: True if the body is no longer an entry. It then counts as deleted instead of held.
     func hold(
         _ id: Int64, allocated: Int64, isDoomed: Bool = false, _ totals: inout Totals
     ) throws(StoreError) {
@@ -31,7 +31,7 @@ extension Index {
 
     /// Holds the bodies of entries whose files are open under their shared locks, in one transaction.
     ///
-    /// - Returns: The numbers of those that, or whose files, are still there.
+    /// - Returns: The numbers of the bodies that still exist as entries or as files.
     func hold(_ entries: [StoredEntry]) throws(StoreError) -> Set<Int64> {
         try change { (totals) throws(StoreError) in
             var held: Set<Int64> = []
@@ -45,7 +45,7 @@ extension Index {
         }
     }
 
-    /// The number of runs that are tried to find one that no other process has.
+    /// The number of runs that are tried to find one that no other process uses.
     private static let runAttempts = 16
 
     private func ownRun() -> Run {
@@ -60,7 +60,7 @@ extension Index {
         return made
     }
 
-    /// A run that no other process has; `nil` where locks are unavailable.
+    /// A run that no other process uses; `nil` if locks are unavailable.
     private func lockedRun() -> Run? {
         guard let file = try? LockFile(paths.locks) else { return nil }
         for _ in 0..<Self.runAttempts {
@@ -82,7 +82,7 @@ extension Index {
         try release(run.id)
     }
 
-    // MARK: All of them
+    // MARK: All runs
 
     /// True if a live run holds the body.
     func isHeld(_ id: Int64) throws(StoreError) -> Bool {

@@ -1,4 +1,4 @@
-/// The database of the index: its tables, each with its statements, and what it says of itself.
+/// The database of the index: its tables, each with its statements, and its settings.
 struct Catalogue: StatementRunner {
     let connection: Connection
 
@@ -20,7 +20,7 @@ struct Catalogue: StatementRunner {
 
     func commit() throws(StoreError) { try run(.commit) }
 
-    /// Rolls an open transaction back: after some errors (a full disk) SQLite has done so already.
+    /// Rolls an open transaction back. After some errors, such as a full disk, SQLite has done so already.
     func rollBack() {
         if connection.isInTransaction { try? run(.rollback) }
     }
@@ -125,7 +125,7 @@ extension Catalogue {
             "PRAGMA wal_autocheckpoint = \(pages); PRAGMA journal_size_limit = \(pages * Budget.frame)")
     }
 
-    /// Copies the log into the index as far as present readers allow, without waiting.
+    /// Copies the log into the index as far as current readers allow, without waiting.
     func checkpoint() throws(StoreError) { try connection.execute("PRAGMA wal_checkpoint(PASSIVE)") }
 
     /// Copies the log into the index and empties it.

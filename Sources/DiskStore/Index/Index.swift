@@ -4,8 +4,8 @@ import Logging
 
 /// The index of one cache directory: keeps the catalogue's rows, their sums and the files consistent.
 ///
-/// Its functions are beside the tables that they change: `Entries`, `Partials`, `Holds`, `Pins`, `Lists`; those that make room in
-/// `Capacity`, those that open the index and handle the leftovers of a kill in `Recovery`.
+/// Its functions are next to the tables that they change: `Entries`, `Partials`, `Holds`, `Pins`, `Lists`. Those that free space are in `Capacity`,
+/// and those that open the index and handle the leftovers of a kill in `Recovery`.
 ///
 /// Used by one thread at a time (`DiskStore` keeps it in a `Locked`). All calls are synchronous: a look-up takes
 /// microseconds, a change some tens of them; only a checkpoint, once in thousands of commits, waits for the disk.
@@ -19,11 +19,11 @@ final class Index {
     var openCatalogue: Catalogue?
     /// The identity of the open index file. Another one at its path means that it was moved or deleted.
     var identity: FileStatus.Identity?
-    /// When it was last seen to be that one, in milliseconds of ``CoarseClock``.
+    /// The time at which the path last had that identity, in milliseconds of ``CoarseClock``.
     var seen: Int64 = 0
     var isClosed = false
 
-    /// Accesses that are not yet in the index, in order; the last one of an entry counts.
+    /// Accesses that are not yet in the index, in order. The last one of an entry counts.
     var accesses = PendingAccesses()
     /// The last known size of each body folder.
     var folderSizes: [Int64: Int64] = [:]
@@ -44,18 +44,18 @@ final class Index {
     private var generationTable: GenerationTable?
     /// The folders to which the running transaction has added a file. Their size is counted at its end.
     var grownFolders: Set<Int64> = []
-    /// True if the present call has changed the index: it cannot be tried again.
+    /// True if the current call has changed the index. Then it cannot be retried.
     var hasChanged = false
-    /// The time that the present call's further transactions wait, in milliseconds.
+    /// The time that further transactions of the current call wait, in milliseconds.
     var laterWait: Int32 = 0
-    /// When another process was first found changing the index; `nil` after a transaction that succeeded.
+    /// The time at which another process was first found changing the index; `nil` after a successful transaction.
     var busySince: ContinuousClock.Instant?
-    /// True after a wait in vain: another process may be stopped.
+    /// True after a wait that failed, because another process may be stopped.
     var isStalled = false
     /// A capacity announced by another process, until it is applied.
     var announcedCapacity: Int64?
     var capacityChange: CapacityChange?
-    /// Called before each write transaction. Tests end a process there, or let another one act first.
+    /// Called before each write transaction. Tests end a process in it, or let another process act first.
     var beforeChange: (() throws(StoreError) -> Void)?
 
     init(paths: Paths, configuration: StoreConfiguration, generations: Generations) {
@@ -129,14 +129,14 @@ final class Index {
 
     func exists(_ id: Int64) throws(StoreError) -> Bool { try catalogue().entries.contains(id) }
 
-    /// Moves an entry's row to the doomed bodies: look-ups no longer find it, its bytes still count.
+    /// Marks an entry for deletion: look-ups no longer find it, and its bytes still count.
     func doom(_ id: Int64, _ totals: inout Totals) throws(StoreError) -> Bool {
         let catalogue = try catalogue()
         guard let allocated = try catalogue.entries.delete(id) else { return false }
         try catalogue.deletedBodies.insert(id, allocated: allocated)
         let holders = try catalogue.holds.holders(of: id)
         if !holders.isEmpty { totals.held -= allocated }
-        // Runs keep the file that they got; a pin keeps the current one.
+        // Runs hold the file that they received. A pin holds the current file.
         if holders.contains(PinSchema.pinRun) { _ = try catalogue.holds.delete(id, run: PinSchema.pinRun) }
         totals.entries -= 1
         totals.bodies -= allocated
@@ -144,10 +144,10 @@ final class Index {
         return true
     }
 
-    /// The change that replaces an entry's metadata; without the entry it changes nothing, and notes no generation.
+    /// The change that replaces an entry's metadata. If the entry does not exist, it changes nothing and records no generation.
     ///
     /// - Parameters:
-    ///   - variant: The entry's new variant; `nil`: unchanged. Another entry that has it is removed.
+    ///   - variant: The entry's new variant; `nil` to keep it. Another entry with that variant is removed.
     ///   - holds: True to hold the entry's body from then on.
     static func updateMetadata(
         of entry: StoredEntry, _ metadata: [UInt8], variant: String?, holds: Bool

@@ -6,7 +6,7 @@ import ConcurrencyPrimitives
 struct SharedChange: @unchecked Sendable {
     /// The results that concern the store beyond the rows themselves.
     struct Effects {
-        /// Entries that were doomed: their files are deleted when the transaction is durable.
+        /// Entries that were marked for deletion. Their files are deleted when the transaction is durable.
         var replaced: [Int64] = []
         /// The generation of the changed resource, as it was recorded inside the transaction.
         var noted: Generation?
@@ -152,10 +152,10 @@ extension DiskStore {
             }
             if let results { return results }
         } catch  where error.code == .busy {
-            // One wait for all of them.
+            // The changes have waited together, so all of them fail.
             return changes.map { _ in .failure(error) }
         } catch {
-            // Each by itself tells its own failure.
+            // Smaller groups are tried, so that only the changes that fail report an error.
         }
         let half = changes.count / 2
         return perform(Array(changes[..<half])) + perform(Array(changes[half...]))

@@ -21,7 +21,7 @@ struct Totals: Equatable, Sendable {
 
     var counted: Int64 { bodies + partials + doomed + folders }
 
-    /// A number that was not used by any entry or partial.
+    /// Returns a number that no entry or partial has used.
     mutating func takeNumber(folders: Int64) -> Int64 {
         let number = nextNumber
         nextNumber += 1
@@ -30,7 +30,7 @@ struct Totals: Equatable, Sendable {
         return number << 8 | (number >> Self.folderRun) % folders
     }
 
-    /// A folder gets 1,024 bodies before the next one does, as a power of two.
+    /// The number of consecutive bodies in one folder, as a power of two: 1,024.
     private static let folderRun: Int64 = 10
 
     /// Marks a number found on a file as used: an index that was lost, or rolled back by a power failure, would issue

@@ -42,13 +42,13 @@ extension Index {
         if now - since < patience || now - began < min(patience, Self.shortWait) { return true }
         if patience >= configuration.busyTimeout, !isStalled {
             isStalled = true
-            // SQLite keeps a lock that the system did not take back, and would wait for itself from then on.
+            // SQLite has kept a lock that the system did not release, and would wait for itself from now on.
             openCatalogue = nil
         }
         return false
     }
 
-    /// The wait of a call after another one has waited in vain.
+    /// The wait of a call after another call's wait has failed.
     private static let shortWait = Duration.milliseconds(250)
 
     /// Makes a change that is not worth waiting for another process.

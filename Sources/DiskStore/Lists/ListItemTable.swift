@@ -1,4 +1,4 @@
-/// The ids that the present array of a list has, and the next one, which is written beside it: see ``ListSchema``.
+/// The ids of a list's current array, and of the next one, which is written next to it: see ``ListSchema``.
 struct ListItemTable: StatementRunner {
     let connection: Connection
 
@@ -108,7 +108,7 @@ struct ListItemTable: StatementRunner {
 
     // MARK: Remains of former arrays
 
-    /// Items that a revision removed, and that neither the present one nor a staged one has.
+    /// Items that a revision removed and that are in neither the current array nor a staged one.
     func removed(
         fromList list: Int64, at revision: Int64, after item: Int64, limit: Int64
     ) throws(StoreError) -> [(item: Int64, listed: ListedItem)] {
@@ -130,7 +130,7 @@ struct ListItemTable: StatementRunner {
             })
     }
 
-    /// Items that no array has any more, up to a revision.
+    /// Items that are in no array any more, up to a revision.
     func ended(inList list: Int64, upTo revision: Int64, limit: Int64) throws(StoreError) -> [(item: Int64, id: String)]
     {
         try rows(
@@ -140,7 +140,7 @@ struct ListItemTable: StatementRunner {
             """, { $0.bind(1, list).bind(2, revision).bind(3, limit) }, row: { ($0.integer(0), $0.text(1)) })
     }
 
-    /// Returns true if the present array has the id, or a staged one.
+    /// Returns true if the current array or a staged one contains the id.
     func contains(_ id: String, inList list: Int64) throws(StoreError) -> Bool {
         try first(
             """

@@ -2,13 +2,13 @@
 package enum ListOrder: Sendable, Equatable {
     /// The order of the server's array.
     case array
-    /// The modification time, the newest first; where it is the same, the order of the array.
+    /// By modification time, the newest first, then in the order of the array.
     case newest
     case id
     case key
 }
 
-/// The position of a record in an order: the last one before the next page.
+/// The position of a record in an order: the last record before the next page.
 package enum ListPlace: Sendable, Equatable {
     case array(position: Int64)
     case newest(age: Int64, position: Int64)
@@ -22,7 +22,7 @@ package struct ListPageRequest: Sendable {
     package var isDescending = false
     package var limit: Int
     package var after: ListPlace?
-    /// Only ids, or keys, in this range; in another order it has no meaning.
+    /// The bounds of the ids or keys to read, both included, in the orders of ids and keys. Other orders ignore them.
     package var lower: ListPlace?
     package var upper: ListPlace?
 
@@ -50,7 +50,7 @@ struct ListRecordTable: StatementRunner {
         try run("DELETE FROM list_records WHERE list = ?1 AND id = ?2") { $0.bind(1, list).bind(2, id) }
     }
 
-    /// The records that were stored after a change, in the order in which they were.
+    /// The records that were stored after a change, in the order of their changes.
     func records(ofList list: Int64, afterChange change: Int64, limit: Int64) throws(StoreError) -> [StoredListRecord] {
         try rows(
             """

@@ -17,22 +17,22 @@ package struct ListName: Hashable, Sendable {
 package struct ListState: Sendable, Equatable {
     package let list: Int64
     package let name: ListName
-    /// The array of ids that holds; 0 before the first one.
+    /// The revision of the current array of ids; 0 before the first one.
     package let revision: Int64
     /// The number of the record that was stored last.
     package let change: Int64
-    /// The ids that the array has.
+    /// The number of ids in the array.
     package let items: Int64
-    /// When the array was last received or confirmed, in milliseconds since 1970; 0: never.
+    /// The time at which the array was last received or confirmed, in milliseconds since 1970; 0 for never.
     package let checked: Int64
-    /// The caller's note about the array, from when it was taken over.
+    /// The caller's data about the array, stored when the array was activated.
     package let validator: String
 }
 
 /// An id that a server lists.
 package struct ListedItem: Sendable, Equatable {
     package var id: String
-    /// The id is a JSON number.
+    /// True if the id is a JSON number.
     package var isNumeric: Bool
     /// The modification time as the server wrote it, as JSON, or empty if there is none.
     package var modified: String
@@ -74,7 +74,7 @@ package struct NewListRecord: Sendable {
     package var asked: PendingItem
     package var sortKey: ListSortKey
     package var body: [UInt8]
-    /// The files that the record names, to be pinned while the record is there.
+    /// The files that the record names. They are pinned as long as the record exists.
     package var files: [NewPin]
 
     package var item: ListedItem { asked.item }
@@ -91,7 +91,7 @@ package struct NewListRecord: Sendable {
 package struct StoredListRecord: Sendable, Equatable {
     package let id: String
     package let isNumeric: Bool
-    /// The modification time that the record was fetched for, as JSON; empty: none.
+    /// The modification time that the record was fetched for, as JSON; empty for none.
     package let modified: String
     package let body: [UInt8]
     /// The number of the change that stored it.
@@ -112,7 +112,7 @@ package struct ListSortKey: Sendable, Hashable {
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// A key as ``bytes`` gave it.
+    /// A key from its ``bytes``.
     package init(encoded bytes: [UInt8]) { self.bytes = bytes }
 
     package static let none = ListSortKey(bytes: [3])
@@ -122,7 +122,7 @@ package struct ListSortKey: Sendable, Hashable {
     /// Not-a-number counts as no key.
     package static func number(_ number: Double) -> ListSortKey {
         if number.isNaN { return none }
-        // IEEE 754: with the sign bit turned, and all bits of negative numbers, bit patterns are ordered as the numbers are.
+        // IEEE 754: with the sign bit inverted, and all bits of negative numbers, bit patterns have the order of the numbers.
         let pattern = (number == 0 ? 0.0 : number).bitPattern
         let ordered = pattern >> 63 == 0 ? pattern | 1 << 63 : ~pattern
         return ListSortKey(bytes: [1] + (0..<8).map { UInt8(truncatingIfNeeded: ordered >> (56 - 8 * UInt64($0))) })

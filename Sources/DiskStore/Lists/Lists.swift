@@ -3,7 +3,7 @@ import ConcurrencyPrimitives
 extension DiskStore {
     // MARK: Lists
 
-    /// A list as it is stored; `nil` before its first sync.
+    /// Returns a list; `nil` before its first sync.
     package func list(_ name: ListName) throws(StoreError) -> ListState? {
         try withIndex { (index) throws(StoreError) in try index.catalogue().lists.list(name) }
     }
@@ -13,14 +13,14 @@ extension DiskStore {
         try withIndex { (index) throws(StoreError) in try index.catalogue().lists.all() }
     }
 
-    /// A list, which is made where there is none.
+    /// Returns a list, which is created if it does not exist.
     package func openList(_ name: ListName) throws(StoreError) -> ListState {
         if let list = try list(name) { return list }
         return try withIndex { (index) throws(StoreError) in
             try index.changeWithRoom(for: 4096) { (_) throws(StoreError) in
                 let catalogue = try index.catalogue()
                 if let list = try catalogue.lists.list(name) { return list }
-                // Never one that a running sync may still hold for another list.
+                // Random, because a running sync may still use the number of a removed list.
                 try catalogue.lists.insert(name, id: Int64.random(in: 1..<Int64.max))
                 guard let list = try catalogue.lists.list(name) else {
                     throw StoreError(.damaged, "the index has lost a list", path: index.paths.index)
@@ -30,7 +30,7 @@ extension DiskStore {
         }
     }
 
-    /// Notes that a list's array was confirmed as it is.
+    /// Records that the server confirmed a list's array unchanged.
     package func noteListChecked(_ list: ListState) throws(StoreError) {
         try withIndex { (index) throws(StoreError) in
             try index.change { (_) throws(StoreError) in
@@ -39,7 +39,7 @@ extension DiskStore {
         }
     }
 
-    /// The newest modification time that a list has, as the server wrote it; empty: none.
+    /// The newest modification time in a list, as the server wrote it; empty for none.
     package func newestModified(of list: ListState) throws(StoreError) -> String {
         try withIndex { (index) throws(StoreError) in try index.catalogue().listItems.newestModified(ofList: list.list)
         }
@@ -101,7 +101,7 @@ extension DiskStore {
         }
     }
 
-    /// Lets ids that were tried before count as untried.
+    /// Resets the attempts of all queued ids.
     package func forgetAttempts(of list: ListState) throws(StoreError) {
         var isMore = true
         while isMore {
@@ -115,7 +115,7 @@ extension DiskStore {
 
     /// Stores the records of a page and settles their ids, in one transaction.
     ///
-    /// - Parameter missing: Ids that the page did not bring; they are tried again after the others.
+    /// - Parameter missing: The ids whose records the page lacks. They are tried again after the others.
     /// - Returns: The records that were stored.
     package func settle(
         _ records: [NewListRecord], missing: [String], of list: ListState
@@ -125,7 +125,7 @@ extension DiskStore {
 
     // MARK: Removals
 
-    /// The ids that a revision removed, with the number after which the next ones come.
+    /// Returns ids that a revision removed, and the number after which the next page begins.
     package func removed(
         from list: ListState, at revision: Int64, after item: Int64, limit: Int
     ) throws(StoreError) -> [(item: Int64, listed: ListedItem)] {
@@ -134,14 +134,14 @@ extension DiskStore {
         }
     }
 
-    /// Deletes the records of ids that are listed no longer.
+    /// Deletes the records of ids that are no longer listed.
     package func deleteRecords(_ ids: [String], of list: ListState) throws(StoreError) {
         try withIndex { (index) throws(StoreError) in try index.deleteRecords(ids, of: list.list) }
     }
 }
 
 extension Index {
-    /// Rows that are changed in one transaction, so that others get their turn and the log keeps its size.
+    /// The number of rows that one transaction changes. It is limited, so that other callers proceed in between and the log stays short.
     var listBatch: Int64 { budget.evictionBatch }
 
     // MARK: Staging
@@ -230,7 +230,7 @@ extension Index {
         }
     }
 
-    /// Deletes the records, and unpins the files, of some ids that are not listed any more.
+    /// Deletes the records and unpins the files of ids that are no longer listed.
     func deleteRecords(_ ids: [String], of list: Int64) throws(StoreError) {
         try change { (totals) throws(StoreError) in
             for id in ids where try !catalogue().listItems.contains(id, inList: list) {

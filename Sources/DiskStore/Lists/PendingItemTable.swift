@@ -2,8 +2,8 @@
 struct PendingItemTable: StatementRunner {
     let connection: Connection
 
-    /// Adds an id to the queue. An id that is queued already takes the new place and keeps the revision that it was queued for, in
-    /// case the new array is not taken over.
+    /// Adds an id to the queue. An id that is queued already takes the new position and keeps the revision that it was queued for, in case the new
+    /// array is not activated.
     func insert(_ item: ListedItem, list: Int64, position: Int64, since: Int64) throws(StoreError) {
         try run(
             """
@@ -15,7 +15,7 @@ struct PendingItemTable: StatementRunner {
     }
 
     func count(ofList list: Int64) throws(StoreError) -> Int64 {
-        // Without those that the present array removed, and whose records are still to be deleted.
+        // Without the ids that the current array removed and whose records are not deleted yet.
         try first(
             """
             SELECT (SELECT count(*) FROM list_pending p WHERE p.list = l.id AND p.since <= l.revision) - (
@@ -72,7 +72,7 @@ struct PendingItemTable: StatementRunner {
         return true
     }
 
-    /// Puts an id behind those that were tried less often.
+    /// Moves an id behind those with fewer attempts.
     func noteAttempt(_ id: String, ofList list: Int64) throws(StoreError) {
         try run("UPDATE list_pending SET attempts = attempts + 1 WHERE list = ?1 AND id = ?2") {
             $0.bind(1, list).bind(2, id)

@@ -1,16 +1,16 @@
-/// Gives the ids of a new array their positions, and lets as many as possible keep the one that they have: so an array of a million
-/// ids with ten new ones changes ten rows.
+/// Assigns positions to the ids of a new array. As many ids as possible keep their positions, so that an array of a million ids with ten new ones
+/// changes ten rows.
 ///
-/// Positions are numbers with room between them. Ids are looked at in windows, so that memory does not grow with the array.
+/// Positions are numbers with gaps between them. Ids are processed in windows, so that memory does not grow with the array.
 struct PositionPlan {
-    /// The room between two positions that are given at the end.
+    /// The gap between two positions that are assigned at the end.
     static let spacing: Int64 = 1 << 20
-    /// The room before the first kept position, for new ids that come before it: four millions of them.
+    /// The gap before the first kept position, for four million new ids in front of it.
     static let frontRoom: Int64 = 1 << 42
 
-    /// The position of the id before; `nil` at the front.
+    /// The position of the previous id; `nil` at the front.
     private(set) var last: Int64?
-    /// The first position of the former array; `nil`: it has none.
+    /// The first position of the former array; `nil` if it has none.
     private let former: Int64?
 
     init(former: Int64?) { self.former = former }
@@ -42,7 +42,7 @@ struct PositionPlan {
         return positions
     }
 
-    /// The next id that keeps its position, with room before it for those between. Others before it give theirs up.
+    /// Returns the next id that keeps its position and has enough room before it for the ids in between. Ids before it lose their positions.
     private func endOfRun(from start: Int, in window: [Int64?], _ kept: inout [Bool]) -> Int {
         var end = start
         while end < window.count {
@@ -56,7 +56,7 @@ struct PositionPlan {
         return end
     }
 
-    /// Positions for so many ids between the last one and the next that keeps its own.
+    /// Positions for `count` ids between the last one and the next one that keeps its position.
     private func place(_ count: Int, before next: Int64?) -> [Int64] {
         let count = Int64(count)
         guard let next else {

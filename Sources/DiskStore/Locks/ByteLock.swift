@@ -3,14 +3,15 @@ import ConcurrencyPrimitives
 /// A locked byte of the lock file: of a key that is being downloaded, of a run, or of a place with a host. It excludes other callers in all
 /// processes, and is released with the value, or when its process ends.
 ///
-/// Locks save work and guard nothing: on a file system without them, two processes download the same body, and the last commit remains.
+/// Locks prevent duplicate work and protect no data: on a file system without them, two processes download the same body, and the last commit
+/// remains.
 package final class ByteLock: Sendable {
     private let byte: Int64
     private let locks: KeyLocks
     private let state: Locked<State>
 
     private enum State {
-        /// Without a file where there is no usable lock file: it then excludes other callers in this process only.
+        /// The file is `nil` if there is no usable lock file. The lock then excludes only other callers in this process.
         case locked(File?)
         case released
     }

@@ -22,7 +22,7 @@ final class KeyLocks: Sendable {
             if state.held.contains(byte) { return nil }
             // If the directory was deleted, a lock on the deleted file no longer excludes other processes.
             if state.file?.file.status?.links ?? 0 == 0 { state.file = try Self.open(path) }
-            // Without locks, downloads run nevertheless.
+            // Downloads also run without locks.
             if let file = state.file, case .busy = file.lock(byte) { return nil }
             state.held.insert(byte)
             return ByteLock(byte: byte, file: state.file?.file, in: self)
@@ -41,7 +41,7 @@ final class KeyLocks: Sendable {
             if clinux_unlock_byte(file.descriptor, byte) == 0 || clinux_unlock_byte(file.descriptor, byte) == 0 {
                 return
             }
-            // Others would wait for the byte as long as this process lives. It is free when the file is closed, with the last lock of it.
+            // The byte cannot be unlocked, and others would wait for it until this process ends. Closing the file frees it, after its last lock.
             if state.file?.file === file { state.file = nil }
         }
     }

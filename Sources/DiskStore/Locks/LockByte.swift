@@ -3,10 +3,10 @@ enum LockByte {
     /// Held while an index is migrated or replaced.
     static let index: Int64 = 0
 
-    /// Never locked by a store: if it is locked, a stranger has locked the whole file, and locks say nothing.
+    /// Never locked by a store. If it is locked, another program has locked the whole file, and locks give no information.
     static let unused: Int64 = 1
 
-    /// Two keys may share a byte; one then waits for the other, which is harmless.
+    /// Two keys may share a byte. One then waits for the other, which is harmless.
     static func of(_ key: EntryKey) -> Int64 {
         keyHash(key) & (Int64(1) << 62 - 1) + 1024
     }

@@ -3,14 +3,14 @@ import Glibc
 
 /// The open lock file of a directory.
 ///
-/// Locks save work; correctness does not depend on them. No call waits, and an unusable lock file blocks nothing.
+/// Locks prevent duplicate work, and correctness does not depend on them. No call waits, and an unusable lock file blocks nothing.
 struct LockFile {
     /// The result of an attempt to lock a byte.
     enum Attempt {
         case locked
         /// Another store has locked the byte.
         case busy
-        /// The file system has no locks, or a stranger has locked the whole file.
+        /// The file system has no locks, or another program has locked the whole file.
         case unavailable
     }
 

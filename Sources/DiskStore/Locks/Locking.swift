@@ -1,7 +1,7 @@
 import Glibc
 
 extension DiskStore {
-    /// The right to download one key, or nil while another caller, in any process, has it.
+    /// Takes the lock for the download of a key; `nil` while another caller, in any process, holds it.
     package func tryLock(_ key: EntryKey) throws(StoreError) -> ByteLock? {
         let byte = LockByte.of(key)
         do throws(StoreError) {
@@ -18,7 +18,7 @@ extension DiskStore {
     /// - Parameters:
     ///   - host: Scheme, host and port.
     ///   - count: The number of places; at most 1024.
-    /// - Returns: The place, until it is released; `nil`: none is free.
+    /// - Returns: The place, held until the lock is released; `nil` if no place is free.
     package func place(with host: String, of count: Int) throws(StoreError) -> ByteLock? {
         for place in 0..<min(max(1, count), LockByte.places) {
             if let lock = try keyLocks.lock(LockByte.of(place: place, with: host), in: paths.locks) { return lock }

@@ -1,6 +1,6 @@
 import Units
 
-// Pins take room that no eviction frees: a set that cannot be there as a whole is refused.
+// Eviction cannot free the space of pins, so a set that does not fit as a whole is refused.
 
 extension Index {
     /// The upper bound of a size, so that sums cannot overflow.
@@ -26,7 +26,7 @@ extension Index {
         throw StoreError(.held, lack.message(announced: missing), path: paths.root)
     }
 
-    /// - Parameter room: The bytes of the capacity that bodies can take.
+    /// - Parameter room: The bytes of the capacity that bodies may occupy.
     func lackOfRoom(for set: PinSetState, room: Int64) throws(StoreError) -> PinRoomLack {
         let catalogue = try catalogue()
         let state = try catalogue.pins.count(set)
@@ -41,17 +41,17 @@ struct PinRoomLack {
     /// The bytes that other sets pin, on disk.
     let otherPins: Int64
     let capacity: Int64
-    /// The bytes of the capacity that bodies can take.
+    /// The bytes of the capacity that bodies may occupy.
     let room: Int64
 
-    /// - Parameter announced: The sizes of the files that are not there, in bytes on disk.
+    /// - Parameter announced: The sizes of the files that are not stored yet, in bytes on disk.
     func message(announced: Int64) -> String {
         "\(refusal): it takes \(ByteSize(set.allocated + announced)), \(others), \(limit)"
     }
 
     /// - Parameters:
-    ///   - url: The file that found no room.
-    ///   - bytes: The room that it needs; `nil`: not known.
+    ///   - url: The file that does not fit.
+    ///   - bytes: The space that the file needs, in bytes; `nil` if it is not known.
     func message(_ url: String, bytes: Int64?) -> String {
         let file = bytes.map { "\(url) needs \(ByteSize($0))" } ?? "\(url) finds no room"
         let present =

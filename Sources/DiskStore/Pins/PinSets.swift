@@ -3,9 +3,9 @@ import ConcurrencyPrimitives
 extension DiskStore {
     // MARK: Sets
 
-    /// Makes a named set, or changes the one that is there.
+    /// Creates a named set, or changes the existing one.
     ///
-    /// - Parameter members: What the set has from now on; `nil`: what it has.
+    /// - Parameter members: The new members of the set; `nil` to keep the existing ones.
     package func savePinSet(_ set: NewPinSet, members: [NewPin]?) throws(StoreError) -> PinSetState {
         try withIndex { (index) throws(StoreError) in
             let set = try index.savePinSet(set, members: members)
@@ -27,7 +27,7 @@ extension DiskStore {
         }
     }
 
-    /// The set of the files that a list's records name; `nil` when they name none.
+    /// The set of the files that a list's records name; `nil` if they name none.
     package func pinSet(of list: ListState) throws(StoreError) -> PinSetState? {
         guard
             let id = try withIndex({ (index) throws(StoreError) in try index.catalogue().pins.set(ofList: list.list) })
@@ -45,7 +45,7 @@ extension DiskStore {
         }
     }
 
-    /// Deletes a set; its entries stay in the store as any others do.
+    /// Deletes a set. Its entries stay in the store like other entries.
     package func removePinSet(_ set: PinSetState) throws(StoreError) {
         try withIndex { (index) throws(StoreError) in
             try index.change { (totals) throws(StoreError) in try index.deletePinSet(set.set, &totals) }
@@ -67,11 +67,11 @@ extension DiskStore {
         }
     }
 
-    /// The error for a set of which a file found no room.
+    /// The error for a set if one of its files does not fit.
     ///
     /// - Parameters:
     ///   - url: The file.
-    ///   - error: The store's refusal.
+    ///   - error: The error of the store.
     package func lacksRoom(for set: PinSetState, _ url: String, _ error: StoreError) -> StoreError {
         let message = try? withIndex { (index) throws(StoreError) in
             try index.lackOfRoom(for: set, room: try index.usage().largestBody).message(url, bytes: error.bytesNeeded)
@@ -91,9 +91,9 @@ extension DiskStore {
         try withIndex { (index) throws(StoreError) in try index.catalogue().pins.failedMembers(ofSet: set.set) }
     }
 
-    /// Notes what became of a member.
+    /// Records the result of the last attempt for a member.
     ///
-    /// - Parameter error: `nil`: it is there, as of now.
+    /// - Parameter error: The error message; `nil` if the member is stored as of now.
     package func note(_ member: PinMember, error: String?) throws(StoreError) {
         try withIndex { (index) throws(StoreError) in
             try index.change { (_) throws(StoreError) in
@@ -105,7 +105,7 @@ extension DiskStore {
 
     // MARK: Entries
 
-    /// For how long the key's entry may be stale because it is pinned, in seconds; `nil`: not for that.
+    /// The number of seconds for which the key's entry may be stale because it is pinned; `nil` if no pin allows it.
     package func pinnedMaxStale(_ key: EntryKey) throws(StoreError) -> Int64? {
         let seconds = try withIndex { (index) throws(StoreError) in try index.catalogue().pins.maxStale(of: key) }
         return seconds < 0 ? nil : seconds
@@ -122,7 +122,7 @@ extension DiskStore {
 extension Index {
     // MARK: Keys
 
-    /// Holds an entry of a pinned key. Inside a transaction.
+    /// Holds an entry of a pinned key. Must be called inside a transaction.
     func holdIfPinned(_ id: Int64, key: EntryKey, allocated: Int64, _ totals: inout Totals) throws(StoreError) {
         if try catalogue().pins.contains(key) { try holdPinned(id, allocated: allocated, &totals) }
     }
@@ -140,7 +140,7 @@ extension Index {
         }
     }
 
-    /// Lets the entries go of keys that are pinned no longer.
+    /// Releases the entries of keys that are no longer pinned.
     private func releaseUnpinned(_ keys: [EntryKey], _ totals: inout Totals) throws(StoreError) {
         let catalogue = try catalogue()
         for key in Set(keys) where try !catalogue.pins.contains(key) {
@@ -191,7 +191,7 @@ extension Index {
         }
     }
 
-    /// Deletes a set. Inside a transaction.
+    /// Deletes a set. Must be called inside a transaction.
     func deletePinSet(_ set: Int64, _ totals: inout Totals) throws(StoreError) {
         let catalogue = try catalogue()
         let keys = try catalogue.pins.deleteMembers(ofSet: set)
@@ -201,7 +201,7 @@ extension Index {
 
     // MARK: Lists
 
-    /// Gives a record these files, and no others. Inside a transaction.
+    /// Pins these files for a record, and unpins its other ones. Must be called inside a transaction.
     func pin(_ files: [NewPin], record: String, ofList list: Int64, _ totals: inout Totals) throws(StoreError) {
         let catalogue = try catalogue()
         var set = try catalogue.pins.set(ofList: list)

@@ -89,7 +89,7 @@ struct PinTable: StatementRunner {
         try run("UPDATE pin_sets SET is_new = 0 WHERE id = ?1") { $0.bind(1, id) }
     }
 
-    /// Returns the set with its members, and those that are there, counted.
+    /// Returns the set with the numbers of its members and of those that are stored.
     func count(_ set: PinSetState) throws(StoreError) -> PinSetState {
         var set = set
         let id = set.set
@@ -122,7 +122,7 @@ struct PinTable: StatementRunner {
         }
     }
 
-    /// Members of a set, in the order in which they were added.
+    /// The members of a set, in the order in which they were added.
     func members(ofSet set: Int64, after pin: Int64, limit: Int64) throws(StoreError) -> [PinMember] {
         try rows(
             """
@@ -131,7 +131,7 @@ struct PinTable: StatementRunner {
             """, { $0.bind(1, set).bind(2, pin).bind(3, limit) }, row: PinMember.init)
     }
 
-    /// Members that failed when they were last tried.
+    /// The members whose last attempt failed.
     func failedMembers(ofSet set: Int64) throws(StoreError) -> [PinMember] {
         try rows(
             """
