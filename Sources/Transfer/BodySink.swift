@@ -9,7 +9,7 @@
 /// * An `end(.discarded)` without a `begin` is possible, if a response head proves the held bytes invalid.
 /// * A sink receives only bodies of complete or partial representations: never the body of an error status, of a redirect or of a response to HEAD.
 ///   With ``TransferOptions/forwardsErrorResponses`` it also receives those bodies, each as a whole one (``BodyPlacement/whole(length:)``), except
-///   for HEAD and 304. A response with another status than 200 does not affect the held bytes.
+///   for HEAD and 304. Such a body leaves the held bytes unaffected unless its status is 200.
 /// * A sink may throw from each method that can throw. The transfer then ends with ``TransferError/Code/refusedBySink``.
 /// * A sink with a ``segmentUnit`` accepts the ranges of its body in any order, so that several connections can fetch it. After a `begin`, and
 ///   until `run` returns, further ranges may be written by their offsets, also after the `end` of the stream that began the body.

@@ -1,4 +1,4 @@
-/// A limit of the concurrent transfers with one host that several engines share, including those of other processes.
+/// A limit of the concurrent transfers with one host that several engines share, including engines of other processes.
 public protocol SharedHostLimit: Sendable {
     /// Takes a place for a transfer. Called on the engine's thread: must return immediately.
     ///

@@ -31,7 +31,7 @@ public final class TransferEngine: HTTPTransport {
         /// The number of concurrent transfers for one ``TransferRequest/client``; default: no separate limit.
         public var maxPerClient: Int?
         /// The number of requests to one origin that begin within a second, evenly spread; default: no limit. Redirects and attempts are counted.
-        /// Redirects are not delayed, and delay the next transfer.
+        /// Requests that follow immediately, such as those after redirects, are not delayed: they delay the next transfer.
         public var maxRequestsPerSecond: Double?
         /// Another limit of the transfers with one origin, shared with other engines; default: none.
         public var sharedHostLimit: (any SharedHostLimit)?

@@ -57,7 +57,7 @@ extension Index {
     private func takeNumber(_ totals: inout Totals) -> Int64 {
         while true {
             let number = totals.takeNumber(folders: budget.folders)
-            // Numbers above those of existing partials are issued only by the index.
+            // Only the index issues numbers above those of the existing partials.
             if let last = lastPartial, number > last { return number }
             if FileStatus(at: paths.data(number)) == nil { return number }
         }

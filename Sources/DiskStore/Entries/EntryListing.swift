@@ -48,7 +48,7 @@ extension DiskStore {
     /// Uses its own connection, so that searching a million entries does not delay others.
     ///
     /// - Parameters:
-    ///   - last: ``EntryPage/next`` of the previous page; nil: starts at the newest entry.
+    ///   - last: ``EntryPage/next`` of the previous page; `nil` to start at the newest entry.
     ///   - limit: The greatest number of entries in a page.
     ///   - most: The greatest number of rows to examine. A page may therefore have fewer entries than `limit`, even
     ///     none, without being the last.
@@ -133,7 +133,7 @@ extension DiskStore {
 /// Reads the index in steps without keeping a transaction open, so that the log can be checkpointed meanwhile.
 private struct BrowsingReader {
     let store: DiskStore
-    /// nil: the store's own catalogue.
+    /// The catalogue to read; `nil` for the store's own one.
     let catalogue: Catalogue?
 
     func urls(before id: Int64, limit: Int) throws(StoreError) -> [(id: Int64, url: String)] {

@@ -20,7 +20,7 @@ struct FetchMachine: Sendable {
         case revalidation
         /// Writes through to the origin (RFC 9111 section 4): it does not wait for other requests, and other requests do not use its response.
         case write
-        /// Passes one client's request and its response by the store.
+        /// Passes one client's request and its response past the store.
         case passthrough
     }
 

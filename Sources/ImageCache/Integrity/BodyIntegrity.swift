@@ -8,7 +8,7 @@ public struct BodyIntegrity: Sendable, Hashable {
     /// The body's digest. A body with another digest is not stored, and the request fails with ``ImageCacheError/Code/wrongBytes``.
     public var digest: Digest?
 
-    /// The digests of the body's pieces (RFC 5854 section 4.1.3). A piece with another digest is fetched again by itself, from another mirror
+    /// The digests of the body's pieces (RFC 5854 section 4.1.3). A piece with another digest is fetched again separately, from another mirror
     /// first. Pieces of more than 32 MiB are not checked.
     public var pieces: PieceDigests?
 

@@ -249,7 +249,7 @@ final class CheckingSink: BodySink, @unchecked Sendable {
         case heldIsWrong
     }
 
-    /// Writes a piece that was fetched by itself after the bytes that were passed on.
+    /// Writes a separately fetched piece, which continues the bytes that were passed on.
     func replace(piece index: Int, _ range: Range<Int64>, by bytes: [UInt8]) throws -> Replacement {
         guard let head, let total, range.lowerBound == position - Int64(lead.count), try isPiece(index, bytes) else {
             return .unsuitable

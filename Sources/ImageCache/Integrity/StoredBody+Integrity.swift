@@ -4,8 +4,8 @@ import HTTPCaching
 import HTTPTypes
 
 extension FileRequest {
-    /// Returns true if a stored body has the size, and the digest or pieces, that the request expects. If the request requires a digest, the
-    /// response's must be verified.
+    /// Returns true if a stored body has the size, and the digest or pieces, that the request expects. If the request requires a digest and gives
+    /// no collision-resistant one, the body must have the digest that its response gives.
     func accepts(_ body: StoredBody, of response: StoredResponse) throws(ImageCacheError) -> Bool {
         if let size = integrity.size, size != body.size { return false }
         if let expected = expectedDigest {

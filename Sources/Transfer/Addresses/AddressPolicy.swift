@@ -34,8 +34,8 @@ public struct AddressPolicy: Sendable {
     ///   - endpoints: Endpoints that may be connected to at any address, such as a service's own origin. They are
     ///     compared with the host and port of the URL (of the redirect's URL, after one), so another name for the same
     ///     address is refused.
-    ///   - isAllowed: Returns true to allow another endpoint, also that of a redirect; default: all are allowed. Called before the endpoint's name
-    ///     is resolved and again before it is connected to, on the engine's thread: must return immediately.
+    ///   - isAllowed: Returns true to allow another endpoint at public addresses. Called before the endpoint's name is resolved and again before it
+    ///     is connected to, also after a redirect. Called on the engine's thread: must return immediately. Default: all endpoints are allowed.
     public static func publicOnly(
         except endpoints: Set<Endpoint> = [], where isAllowed: (@Sendable (Endpoint) -> Bool)? = nil
     ) -> AddressPolicy {

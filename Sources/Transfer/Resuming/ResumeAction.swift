@@ -131,7 +131,7 @@ extension ResumePlan {
     /// current representation.
     ///
     /// A 206 must repeat the entity-tag (RFC 9110 section 15.3.7). If a server omits it, the strong date that is held next to it is equivalent. A
-    /// date must be repeated too, although the same section allows a response to `If-Range` to omit `Last-Modified`: an omission cannot be
+    /// date must be repeated too, although the same section allows a response to `If-Range` to omit `Last-Modified`. An omission cannot be
     /// distinguished from a change, and fetching a body twice is better than joining two versions. nginx and Apache repeat the date.
     ///
     /// A validator is unique to its resource (RFC 9110 section 8.8.3). An equal validator of another resource, such as another release or a mirror,

@@ -3,8 +3,8 @@ import HTTPTypes
 
 /// One request of a transfer: the first one, or one that a redirect leads to (RFC 9110 section 15.4).
 ///
-/// Redirects are followed here and not by libcurl: each is judged before its host's name is resolved, its body is limited, and preconditions about
-/// held bytes are sent only to the resource that those came from.
+/// Redirects are followed here and not by libcurl. Each is judged before its host's name is resolved, and its body is limited. Preconditions about
+/// held bytes are sent only to the resource that those bytes came from.
 struct Hop {
     let url: HTTPURL
     let method: HTTPRequest.Method
