@@ -4,15 +4,16 @@
 ///
 /// * The missing bytes are *holes*. Each hole belongs to one connection or is free, and holes do not overlap: each byte is fetched once, by one
 ///   connection.
-/// * A body begins with one connection. ``ConnectionTrial`` decides how many are useful, up to ``Rules/mostConnections``. No connection is added
-///   after a host has refused one. No body is divided while less than ``Rules/leastRest`` is missing. After a first trial, others follow down to
-///   half of that.
+/// * A body begins with one connection. ``ConnectionTrial`` decides how many are useful, up to ``Rules/mostConnections``. A host that has refused a
+///   connection gets no more than it has. No body is divided while less than ``Rules/leastRest`` is missing. After a first trial, others follow
+///   down to half of that.
 /// * An idle connection takes the first free hole. Otherwise it takes the end of the hole that would be finished last: half of it, cut at a
 ///   multiple of ``Rules/unit``, and no more than it receives within ``Rules/pieceTime``. It takes no bytes that would arrive later by it than
 ///   without it. It takes the whole hole of a connection that has stopped or is far slower than the others.
 /// * A connection at a cut continues with the next hole within its request, if that hole is free or belongs to a much slower connection. It skips
 ///   bytes that the sink already has, if no more are skipped than are on the way already.
-/// * The hole of a failed connection becomes free. After a response with another representation, only one connection remains.
+/// * The hole of a failed connection becomes free. After a response with another representation, only one connection remains; of several hosts, the
+///   one that sent it is put aside.
 /// * If the sink has a limit, additional connections get holes before the limit.
 /// * Several hosts may have the body; each is a ``Source``. An additional connection goes to the host with the fewest connections for its rate.
 struct SegmentPlanner {
