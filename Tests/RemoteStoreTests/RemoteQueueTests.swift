@@ -51,6 +51,18 @@ struct RemoteQueueTests {
         #expect(after?.work == 9)
     }
 
+    @Test func `the pending change of a key is the one that is made last`() {
+        var queue = queue(["a", "b"])
+        #expect(queue.pending("a") == 0 && queue.pending("other") == nil)
+        _ = queue.next()
+        #expect(queue.pending("a") == 0)
+        _ = queue.add(.init(key: "a", size: 1, work: 9))
+        #expect(queue.pending("a") == 9)
+        queue.finished("a")
+        _ = queue.dropWaiting()
+        #expect(queue.pending("a") == nil)
+    }
+
     @Test func `what waits can be dropped as a whole`() {
         var queue = queue(["a", "b", "c"])
         _ = queue.next()

@@ -139,6 +139,8 @@ final class RemoteCache: Sendable {
 
     private func storedObject(for key: EntryKey) async -> ObjectReading<StoredObject?> {
         let name = key.remoteKey
+        // An object that was found damaged or invalidated is deleted in the background, and is not read again until then.
+        if case .delete? = state.withLock({ $0.queue.pending(name) }) { return .done(nil) }
         let reading: RemoteReading
         switch await self.reading(
             name, in: reads, byteCount: { $0.bytes?.count ?? 0 },

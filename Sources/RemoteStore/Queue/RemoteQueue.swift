@@ -23,7 +23,7 @@ package struct RemoteQueue<Work: Sendable>: Sendable {
     private let maxBytes: Int64
     private let width: Int
     private var waiting: [Change] = []
-    private var running: Set<String> = []
+    private var running: [String: Work] = [:]
     /// The total size of the waiting changes in bytes.
     private var bytes: Int64 = 0
     /// The number of dropped changes.
@@ -64,16 +64,19 @@ package struct RemoteQueue<Work: Sendable>: Sendable {
 
     /// Returns the next change to make, or nil if none can start now. The caller reports its end with ``finished(_:)``.
     package mutating func next() -> Change? {
-        guard running.count < width, let index = waiting.firstIndex(where: { !running.contains($0.key) }) else {
+        guard running.count < width, let index = waiting.firstIndex(where: { running[$0.key] == nil }) else {
             return nil
         }
         let change = waiting.remove(at: index)
         bytes -= change.size
-        running.insert(change.key)
+        running[change.key] = change.work
         return change
     }
 
-    package mutating func finished(_ key: String) { running.remove(key) }
+    package mutating func finished(_ key: String) { running[key] = nil }
+
+    /// The change of a key that will be made last: the waiting one, or the running one; nil if there is none.
+    package func pending(_ key: String) -> Work? { waiting.first { $0.key == key }?.work ?? running[key] }
 
     /// Removes all waiting changes, and returns them.
     package mutating func dropWaiting() -> [Change] {

@@ -252,11 +252,9 @@ struct RemoteStoreTests {
         let other = try machine(.private, ScriptedRepresentation(representation.bytes, [.cacheControl: "no-store"]))
         store.fault = fault
         _ = try await other.get(.file)
-        // The look-up with the lease finds the object once more if it is not deleted by then.
-        let statistics = try #require(other.cache.remoteStatistics)
-        #expect((1...2).contains(statistics.damaged) && statistics.misses == 1, "\(statistics)")
+        #expect(other.cache.remoteStatistics?.damaged == 1 && other.cache.remoteStatistics?.misses == 1)
         await other.cache.close()
-        #expect((1...2).contains(store.count(.delete)) && store.keys.count == 1, "\(store.keys)")
+        #expect(store.count(.delete) == 1 && store.keys.count == 1)
     }
 
     @Test func `a store that is dead is left alone after three failures, and the origin asked`() async throws {
