@@ -121,7 +121,8 @@ struct OriginHealthTests {
         var request = TransferRequest(url: "https://shop.example/x")
         request.options.gate = GateReference(gate)
         for _ in 0..<5 {
-            _ = try? await GatedTransport(RedirectedTransport(status: status)).run(request, into: NoBody()) { _ in }
+            _ = try? await GatedTransport(RedirectedTransport(status: status), by: gate)
+                .run(request, into: NoBody()) { _ in }
         }
         #expect(health.snapshot.failures == 0 && health.snapshot.isAvailable)
     }

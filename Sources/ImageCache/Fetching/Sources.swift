@@ -22,7 +22,8 @@ struct Sources: Sendable {
     /// 4. mirrors, and the verification of length, pieces and digest, which repairs a damaged piece from another mirror.
     func transport(for request: FileRequest, of fetch: Fetch) -> any HTTPTransport {
         let base = request.transport ?? client
-        let segmenting = SegmentingTransport(request.transfer.gate == nil ? base : GatedTransport(base))
+        let gated: any HTTPTransport = request.transfer.gate.map { GatedTransport(base, by: $0.gate) } ?? base
+        let segmenting = SegmentingTransport(gated)
         let integrity = request.integrity
         guard
             !request.mirrors.isEmpty || request.usesAnnouncedMirrors || integrity.pieces != nil || integrity.size != nil

@@ -1,20 +1,21 @@
 import ConcurrencyPrimitives
 import HTTPTypes
 
-/// Asks the gate of each request before another transport runs the request. Requests without a gate are run directly.
+/// Asks a gate before another transport runs a request.
 package struct GatedTransport: HTTPTransport {
     private let base: any HTTPTransport
+    private let gate: any TransferGate
 
-    package init(_ base: any HTTPTransport) { self.base = base }
+    package init(_ base: any HTTPTransport, by gate: any TransferGate) {
+        self.base = base
+        self.gate = gate
+    }
 
     package var totals: TransferTotals { base.totals }
 
     package func run(
         _ request: TransferRequest, into sink: any BodySink, events: @escaping @Sendable (TransferEvent) -> Void
     ) async throws(TransferError) -> TransferResult {
-        guard let gate = request.options.gate?.gate else {
-            return try await base.run(request, into: sink, events: events)
-        }
         let admission = try await gate.admit(request)
         guard let report = admission.report else {
             return try await base.run(admission.request, into: sink, events: events)
