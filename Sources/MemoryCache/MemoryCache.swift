@@ -67,7 +67,8 @@ public final class MemoryCache<Key: MemoryCacheKey, Value: Sendable>: Sendable {
         let cost = max(0, cost)
         let entry = CacheEntry(key: key, value: value, object: weakValues?.object(value), cost: cost, date: now())
         var (removed, isKept) = entries.withLock { $0.insert(entry) }
-        release(&removed)
+        // Nothing else adds to the values that callers may hold.
+        if !removed.isEmpty || !isKept { release(&removed) }
         monitor?.grew(by: cost)
         return isKept
     }
