@@ -26,7 +26,7 @@ struct RemoteSource: Sendable {
             return finding
         }
         guard rules.isUsable(object.record, for: resolved),
-            let variant = rules.rules.variantKey(of: object.record.response)
+            let variant = fetcher.rules.variantKey(of: object.record.response)
         else { return finding }
         finding.entry = await store(object, variant, resolved, generation)
         return finding

@@ -156,7 +156,7 @@ extension RemoteSource {
             fetch.shared.withLock { $0.isDecided = true }
             return nil
         }
-        return PartSharing(remote, rules: rules.rules, key: key, epoch: epoch, fetch: fetch) { [rules] response in
+        return PartSharing(remote, rules: fetcher.rules, key: key, epoch: epoch, fetch: fetch) { [rules] response in
             let hasMirrors =
                 resolved.request.usesAnnouncedMirrors
                 && !DuplicateLinks.mirrors(in: response.fields, base: response.finalURL).isEmpty
@@ -173,7 +173,8 @@ extension RemoteSource {
         let record = ResponseRecord(url: resolved.url, response: file.response)
         let size = remote.configuration.partSize
         guard file.size <= remote.configuration.maxSharedSize,
-            let identity = PartIdentity(record, key: resolved.key, total: file.size, partSize: size, rules: rules.rules)
+            let identity = PartIdentity(
+                record, key: resolved.key, total: file.size, partSize: size, rules: fetcher.rules)
         else { return false }
         if file.source == .revalidated {
             let change = PartChange.head(file, url: resolved.url, resolved.key, identity, fill.withoutLease)

@@ -60,8 +60,8 @@ extension RemoteSource {
     private func mayContinue(_ list: PartList, of record: ResponseRecord, _ resolved: ResolvedRequest) -> Bool {
         resolved.partialKey == resolved.key && resolved.request.resumes && record.validator != nil
             && rules.isUsable(record, for: resolved)
-            && record.mayBeContinued(by: resolved.cacheRequest.fields, rules: rules.rules)
-            && rules.rules.variantKey(of: record.response) != nil
+            && record.mayBeContinued(by: resolved.cacheRequest.fields, rules: fetcher.rules)
+            && fetcher.rules.variantKey(of: record.response) != nil
     }
 
     /// A body that is assembled from parts.
@@ -98,8 +98,8 @@ extension RemoteSource {
         if let held = writer.held, let own = ResponseRecord(decoding: held.header) {
             let isSame =
                 held.total == list.total && own.validator == record.validator
-                && rules.rules.signatures.isSameResource(own.finalURL, record.finalURL)
-                && rules.rules.variantKey(of: own.response) == rules.rules.variantKey(of: record.response)
+                && fetcher.rules.signatures.isSameResource(own.finalURL, record.finalURL)
+                && fetcher.rules.variantKey(of: own.response) == fetcher.rules.variantKey(of: record.response)
             if isSame { return true }
             if own.validator != nil, own.response.requestTime > record.response.requestTime { return false }
         }
@@ -179,7 +179,7 @@ extension RemoteSource {
     private func commit(
         _ filling: Filling, _ list: PartList, _ record: ResponseRecord, _ look: RemoteLook
     ) async -> Int64? {
-        guard let variant = rules.rules.variantKey(of: record.response), filling.writer.held?.missing.isEmpty == true
+        guard let variant = fetcher.rules.variantKey(of: record.response), filling.writer.held?.missing.isEmpty == true
         else {
             return nil
         }
@@ -198,7 +198,7 @@ extension RemoteSource {
         var response = record.response
         response.extent = .complete(length: list.total)
         let decision = StoredDecision(
-            request.cacheRequest, stored: [response], allowing: .fresh, by: rules.rules, at: fetcher.now())
+            request.cacheRequest, stored: [response], allowing: .fresh, by: fetcher.rules, at: fetcher.now())
         guard decision.served != nil, request.request.expectedDigest == nil else { return }
         if response.redirects.isEmpty {
             fetch.followable.fulfill(FollowableResponse(response: response, version: fetch.growth.version))
