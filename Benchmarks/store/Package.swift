@@ -11,14 +11,15 @@ let package = Package(
         .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash"),
         .target(name: "CLinux"),
         .target(name: "ConcurrencyPrimitives"),
+        .target(name: "TextIdentity"),
         .target(name: "Units"),
         .target(
             name: "DiskStore",
             dependencies: [
-                "CLinux", "CSQLite", "CXXHash", "ConcurrencyPrimitives", "Units",
+                "CLinux", "CSQLite", "CXXHash", "ConcurrencyPrimitives", "TextIdentity", "Units",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: [.enableUpcomingFeature("InternalImportsByDefault")]),
-        .executableTarget(name: "store-benchmark", dependencies: ["DiskStore"]),
+        .executableTarget(name: "store-benchmark", dependencies: ["ConcurrencyPrimitives", "DiskStore"]),
     ]
 )
