@@ -256,7 +256,7 @@ struct FetchDriver {
         // Readers of the file may have got blocks that were altered.
         case .repair: fetch.growth.restart()
         case .withoutStoredBodies: mayReuseBodies = false
-        case .unconditional: break
+        case .unconditional, .withoutPartial: break
         }
         forwardStatus = nil
     }
@@ -303,6 +303,10 @@ struct FetchDriver {
             sink.leavePartials()
             announced = digest
             return .announcedStoredBody
+        }
+        if error.cause is ResponseSink.NoRoomForRest {
+            sink.discard()
+            return .partialDropped
         }
         sink.passed?.finish(.failure(ImageCacheError(error)))
         if (error.cause as? StoreError)?.code == .tooLarge { sink.discard() } else { sink.leavePartials() }

@@ -133,6 +133,7 @@ struct FetchMachine: Sendable {
         case (.askingOrigin, .passedThrough): return end(.fail(.passedThrough(request)))
         case (.askingOrigin, .announcedStoredBody): return go(.comparing, .compareStored)
         case (.comparing, .compared(let isEqual)): return isEqual ? end(.serve) : askOrigin(.withoutStoredBodies)
+        case (.askingOrigin, .partialDropped): return askOrigin(.withoutPartial)
         case (.askingOrigin, .notModified): return go(.confirming, .confirm)
         case (.confirming, .confirmed): return end(.serve)
         case (.confirming, .evicted):
@@ -256,6 +257,8 @@ enum FetchEvent: Sendable {
     case passedThrough
     /// The head announced the digest of a stored body, and nothing more was received.
     case announcedStoredBody
+    /// The store had no room for the rest of a partial, which was discarded.
+    case partialDropped
     case compared(isEqual: Bool)
     case notModified
     /// An error status, and the error that the fetch reports for it.
@@ -291,8 +294,8 @@ enum FetchAction: Sendable {
     case wait(KeyWaiting)
     /// Copies a response of the shared store to the disk: `remoteStored` or `remoteMissed`.
     case askRemote
-    /// Sends ``FetchMachine/conditional``: `bodyEnded`, `notModified`, `errorStatus`, `originFailed`, `passedThrough` or
-    /// `announcedStoredBody`.
+    /// Sends ``FetchMachine/conditional``: `bodyEnded`, `notModified`, `errorStatus`, `originFailed`, `passedThrough`, `announcedStoredBody` or
+    /// `partialDropped`.
     case askOrigin(OriginAttempt)
     /// Opens the stored body whose digest the response announced: `compared`.
     case compareStored
@@ -337,6 +340,8 @@ enum OriginAttempt: Sendable {
     case withoutStoredBodies
     /// The stored response that the origin confirmed was evicted.
     case unconditional
+    /// The store had no room for the rest of a partial, so that the whole body is requested.
+    case withoutPartial
 }
 
 /// The outcome of a fetch.

@@ -24,6 +24,9 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         var head: ResponseHead
     }
 
+    /// Ends a transfer that would continue a partial, because the store has no room for the rest. The head and the rest alone are no response.
+    struct NoRoomForRest: Error {}
+
     private let fetcher: Fetcher
     private let request: OriginRequest
     /// The destination of a 200 response. Other responses must not change its partial. `nil` if the response is forwarded to one client.
@@ -93,6 +96,7 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         } catch let error as StoreError where !hasBegun && error.code != .incomplete && error.code != .wrongLength {
             // The body is too large, or the disk is full. The client still receives the body.
             warnings?.note(ImageCacheError(error))
+            guard case .whole = placement else { throw NoRoomForRest() }
             return pass(head)
         }
         target = storing

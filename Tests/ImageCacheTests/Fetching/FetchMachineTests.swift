@@ -168,6 +168,8 @@ struct FetchMachineTests {
         Row(response, asked, .bodyEnded(isOutdated: true), "store", .storing),
         Row(file, asked, .notModified, "confirm", .confirming),
         Row(file, asked, .announcedStoredBody, "compare stored", .comparing),
+        Row(response, asked, .partialDropped, "ask origin withoutPartial", .askingOrigin),
+        Row(response, asked + [.partialDropped], .bodyEnded(), "store", .storing),
         Row(file, asked, .passedThrough, "fail notStorable", .ended),
         Row(response, asked, .passedThrough, "fail notStorable", .ended),
         Row(passthrough, [.began], .passedThrough, "fail notStorable", .ended),
@@ -286,7 +288,10 @@ struct FetchMachineTests {
         (.lookingUpRemote, remote, asked + [.remoteStored], ["miss", "hit", "notCached"]),
         (
             .askingOrigin, file, asked,
-            ["passedThrough", "announcedStoredBody", "notModified", "status", "originFailed", "bodyEnded"]
+            [
+                "passedThrough", "announcedStoredBody", "partialDropped", "notModified", "status", "originFailed",
+                "bodyEnded",
+            ]
         ),
         (.comparing, file, asked + [.announcedStoredBody], ["compared"]),
         (.confirming, file, asked + [.notModified], ["confirmed", "evicted"]),
@@ -300,8 +305,9 @@ struct FetchMachineTests {
 
     static let allEvents: [FetchEvent] = [
         .began, miss, hit, .lookedUp(.notCached), .locked, .busy, .followed, .notFollowable, .remoteStored,
-        .remoteMissed, .passedThrough, .announcedStoredBody, .compared(isEqual: true), .notModified, status(503),
-        unreachable, .pin(maxStale: 5, at: now), .bodyEnded(), .committed, .outdated, .confirmed, .opened, .evicted,
+        .remoteMissed, .passedThrough, .announcedStoredBody, .partialDropped, .compared(isEqual: true), .notModified,
+        status(503), unreachable, .pin(maxStale: 5, at: now), .bodyEnded(), .committed, .outdated, .confirmed, .opened,
+        .evicted,
         broken, .cancelled,
     ]
 

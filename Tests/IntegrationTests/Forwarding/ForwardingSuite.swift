@@ -10,8 +10,13 @@ struct ProxyCache {
     let clock: Locked<Date>
     let cache: DownloadCache
 
-    /// - Parameter directory: The directory of another cache, to share it as another process does. Default: a new one.
-    init(in directory: TestDirectory? = nil, clock: Locked<Date> = Locked(Date())) throws {
+    /// - Parameters:
+    ///   - directory: The directory of another cache, to share it as another process does. Default: a new one.
+    ///   - busyTimeout: The time that the store waits for another process. Default: the configuration's.
+    init(
+        in directory: TestDirectory? = nil, clock: Locked<Date> = Locked(Date()), capacity: Int64 = 16 << 20,
+        busyTimeout: Duration? = nil
+    ) throws {
         let directory = try directory ?? TestDirectory()
         self.directory = directory
         self.clock = clock
@@ -20,7 +25,8 @@ struct ProxyCache {
         configuration.rules = CacheRules(mode: .shared)
         configuration.maxTransfersPerHost = 64
         configuration.maxTransfers = 64
-        configuration.store.capacity = 16 << 20
+        configuration.store.capacity = capacity
+        if let busyTimeout { configuration.store.busyTimeout = busyTimeout }
         configuration.watchesMemoryPressure = false
         cache = try DownloadCache(directory: directory.path("cache"), configuration: configuration)
     }
