@@ -169,6 +169,12 @@ package final class BodyWriter {
         while !rest.isEmpty {
             let block = BlockMap.range(of: BlockMap.index(of: buffer.end), total: total)
             let count = min(rest.count, Int(block.upperBound - buffer.end))
+            if count == block.count, partial != nil {
+                // A whole block is written without a copy.
+                try flush(UnsafeRawBufferPointer(rebasing: rest[..<count]), at: block.lowerBound)
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+                continue
+            }
             let expected = total.map { Int(min($0, BlockMap.blockSize)) } ?? Int(BlockMap.blockSize)
             buffer.append(UnsafeRawBufferPointer(rebasing: rest[..<count]), capacity: expected)
             rest = UnsafeRawBufferPointer(rebasing: rest[count...])
@@ -198,11 +204,19 @@ package final class BodyWriter {
                 throw StoreError(.incomplete, "no missing range goes on at byte \(position)", path: partial.data.path)
             }
             let count = min(rest.count, Int(block.upperBound - position))
+            if count == block.count {
+                try write(UnsafeRawBufferPointer(rebasing: rest[..<count]), at: position, to: partial)
+                others[index] = nil
+                spares.append(other)
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+                position += Int64(count)
+                continue
+            }
             other.append(UnsafeRawBufferPointer(rebasing: rest[..<count]), capacity: Int(BlockMap.blockSize))
             rest = UnsafeRawBufferPointer(rebasing: rest[count...])
             position += Int64(count)
             if other.end == block.upperBound {
-                try write(other, to: partial)
+                try write(other.bytes, at: other.start, to: partial)
                 others[index] = nil
                 spares.append(other)
             }
@@ -257,22 +271,27 @@ package final class BodyWriter {
 
     /// Writes the block in memory, which is full or the body's last one.
     private func flush() throws(StoreError) {
-        if buffer.count == 0 { return }
-        if partial == nil { try makePartial() }
-        guard let partial else { return }
-        try reserve(buffer.end, partial)
-        try write(buffer, to: partial)
-        buffer.empty(at: buffer.end)
+        if buffer.count > 0 { try flush(buffer.bytes, at: buffer.start) }
     }
 
-    private func write(_ buffer: BlockBuffer, to partial: Partial) throws(StoreError) {
-        let block = BlockMap.index(of: buffer.start)
+    /// Writes a full block, or the body's last one, and continues after it.
+    private func flush(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StoreError) {
+        if partial == nil { try makePartial() }
+        guard let partial else { return }
+        let end = offset + Int64(bytes.count)
+        try reserve(end, partial)
+        try write(bytes, at: offset, to: partial)
+        buffer.empty(at: end)
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64, to partial: Partial) throws(StoreError) {
+        let block = BlockMap.index(of: offset)
         do throws(StoreError) {
-            try partial.write(block: block, buffer.bytes)
+            try partial.write(block: block, bytes)
         } catch  where error.code == .full {
             // The disk is fuller than the reservation assumed: evict once, then give up.
             try store.makeRoomOnDisk(for: BlockMap.blockSize)
-            try partial.write(block: block, buffer.bytes)
+            try partial.write(block: block, bytes)
         }
     }
 

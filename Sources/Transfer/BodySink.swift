@@ -1,10 +1,12 @@
 /// The destination of a body, which also reports the bytes that it already has.
 ///
-/// Calls are made in order, never concurrently (``TransferEngine``: on its one thread), and never after ``HTTPTransport/run(_:into:events:)`` has
-/// returned. They must return quickly, because every transfer of the engine waits for them. The calls for each attempt:
+/// Calls are made in order, never concurrently, and never after ``HTTPTransport/run(_:into:events:)`` has returned. ``TransferEngine`` makes them in
+/// the task that called `run`, never on its own thread: a call may wait for a disk or a lock, and delays only its own transfer. The engine receives
+/// up to 1 MiB more than the sink has accepted, and then pauses the transfer. The calls for each attempt:
 ///
 ///     attach (once)  →  [ held → ( begin → ( write | writeBatchComplete )* → end )? → canRestart ]*
 ///
+/// * Calls may be late: when `begin` is called, the whole body may have arrived. `write` receives up to 256 KiB.
 /// * A `begin` that returned is followed by exactly one `end`, also after a cancellation or an error of `write`.
 /// * An `end(.discarded)` without a `begin` is possible, if a response head proves the held bytes invalid.
 /// * A sink receives only bodies of complete or partial representations: never the body of an error status, of a redirect or of a response to HEAD.
@@ -20,8 +22,8 @@ public protocol BodySink: AnyObject, Sendable {
     /// Receives the controls of the transfer. Called once, before all other methods. The default does nothing.
     func attach(_ transfer: any TransferControl)
 
-    /// Returns the held partial with its validator and missing ranges; `nil` to start at byte 0. Called before the first attempt, after each failed
-    /// one, and between ranges. Not called for a transfer that cannot be resumed: anything but a plain GET.
+    /// Returns the held partial with its validator and missing ranges; `nil` to start at byte 0. Called before the transfer is queued, after each
+    /// failed attempt, and between ranges. Not called for a transfer that cannot be resumed: anything but a plain GET.
     func held() -> HeldPartial?
 
     /// Begins a body at `placement`, after a final response head. Throw to refuse the body.
@@ -76,7 +78,7 @@ private struct BodyMustComeInOrder: Error {}
 /// The result of a write.
 public enum WriteResult: Sendable {
     case accepted
-    /// The bytes were not accepted. The engine stops reading from the network, and offers the same bytes again after ``TransferControl/resume()``.
+    /// The bytes were not accepted. They are offered again after ``TransferControl/resume()``, unless the transfer is cancelled or its response cut.
     case pause
 }
 

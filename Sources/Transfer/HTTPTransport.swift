@@ -79,4 +79,12 @@ public protocol TransferControl: AnyObject, Sendable {
 
     /// Changes the priority of a transfer that is still waiting.
     func prioritize(_ priority: TransferPriority)
+
+    /// Stops reading from the network before the bytes at `offset` of the body, until it is called again with a larger offset. The piece that
+    /// arrives at the offset may be passed on whole. Default: no effect.
+    func pause(at offset: Int64)
+}
+
+extension TransferControl {
+    public func pause(at offset: Int64) {}
 }

@@ -63,12 +63,15 @@ public final class TransferEngine: HTTPTransport {
 
     /// Runs one transfer to its end. `sink` and `events` are not called after `run` has returned.
     ///
-    /// Cancelling the task ends the transfer within milliseconds with ``TransferError/Code/cancelled``. The sink keeps the bytes received until
-    /// then, and receives `end(.cut)`.
+    /// The calling task calls the sink. For a sink that waits for a disk, the task should prefer an executor whose threads may block
+    /// (`withTaskExecutorPreference`).
+    ///
+    /// Cancelling the task ends the transfer with ``TransferError/Code/cancelled``, within milliseconds if the sink returns. The sink keeps the bytes
+    /// received until then, and receives `end(.cut)`.
     ///
     /// - Parameters:
-    ///   - sink: Receives the body.
-    ///   - events: Called on the engine's thread; must return immediately.
+    ///   - sink: Receives the body. The transfer pauses while 1 MiB waits for the sink.
+    ///   - events: Called on the engine's thread or by the calling task, never concurrently; must return immediately.
     /// - Returns: The final response, also for an error status; see ``TransferResult/Outcome``.
     public func run(
         _ request: TransferRequest, into sink: any BodySink,
@@ -85,25 +88,22 @@ public final class TransferEngine: HTTPTransport {
                 "a proxy would connect to whatever address it likes; this engine uses none")
         }
         let id = mailbox.nextID()
-        let result: Result<TransferResult, TransferError> = await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
-                let submission = Mailbox.Submission(
-                    id: id, prepared: prepared, sink: sink, events: events, continuation: continuation)
-                mailbox.post(.start(submission))
-            }
+        let calls = SinkCalls(priority: request.priority)
+        let result = await withTaskCancellationHandler {
+            var task = SinkTask(id, prepared, into: sink, calls, mailbox: mailbox, events: events)
+            return await task.run()
         } onCancel: {
-            prepared.isCancelled.store(true, ordering: .releasing)
+            calls.cancel()
             mailbox.post(.cancel(id))
         }
-        _ = prepared.hasEnded.load(ordering: .acquiring)
         return try result.get()
     }
 
     /// Counts of all transfers of this engine.
     public var totals: TransferTotals { mailbox.totals.withLock { $0 } }
 
-    /// Ends all transfers with ``TransferError/Code/cancelled``, stops the engine's thread, and waits for both. A later transfer fails with the
-    /// same code.
+    /// Ends all transfers with ``TransferError/Code/cancelled``, stops the engine's thread, and waits for it. Each transfer returns when its sink has
+    /// returned. A later transfer fails with the same code.
     ///
     /// Required before a program calls `exit`, which tears libcurl's TLS library down while another thread may still use it.
     public func shutDown() async {
@@ -115,16 +115,26 @@ public final class TransferEngine: HTTPTransport {
 /// The controls of one of the engine's transfers.
 final class TransferHandle: TransferControl {
     private let id: UInt64
+    private let calls: SinkCalls
     private let mailbox: Mailbox
 
-    init(id: UInt64, mailbox: Mailbox) {
+    init(id: UInt64, calls: SinkCalls, mailbox: Mailbox) {
         self.id = id
+        self.calls = calls
         self.mailbox = mailbox
     }
 
-    func resume() { mailbox.post(.resume(id)) }
+    func resume() { calls.resume() }
 
-    func cancel() { mailbox.post(.cancel(id)) }
+    func cancel() {
+        calls.cancel()
+        mailbox.post(.cancel(id))
+    }
 
-    func prioritize(_ priority: TransferPriority) { mailbox.post(.prioritize(id, priority)) }
+    func prioritize(_ priority: TransferPriority) {
+        calls.priority = priority
+        mailbox.post(.prioritize(id, priority))
+    }
+
+    func pause(at offset: Int64) { mailbox.post(.pause(id, at: offset)) }
 }

@@ -41,7 +41,7 @@ public struct TransferResult: Sendable {
     }
 }
 
-/// A transfer's progress. Events are delivered on the engine's thread, in order.
+/// A transfer's progress. Events are delivered in order, one at a time.
 public enum TransferEvent: Sendable {
     /// The transfer is queued.
     case queued

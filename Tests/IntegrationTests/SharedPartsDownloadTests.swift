@@ -53,7 +53,12 @@ struct SharedPartsDownloadTests {
             let (outcome, answer) = try await other.fetchJSON(Self.shared + [url])
             #expect(outcome.ending == .exited(0), "\(outcome)")
             #expect((hasChanged ? new : representation).content.equalsFile(at: answer.path ?? ""))
-            if hasChanged { return #expect(answer.etag == "\"new\"" && answer.bytesTransferred == size) }
+            if hasChanged {
+                #expect(answer.etag == "\"new\"")
+                // A connection that continues behind another one's part receives that part, too.
+                #expect(answer.bytesTransferred >= size)
+                return
+            }
             if origin.bodyBytesSent <= size + 16 << 20 { return }
         }
         Issue.record("the origin sent too much each time")

@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 import Glibc
 
 /// At most one block of a body in memory, on the way from the network's buffer to the file.

@@ -42,7 +42,7 @@ struct Fetcher: Sendable {
             RemoteCache(
                 $0, store: store, executor: executor, now: configuration.now, logger: configuration.logger)
         }
-        sources = Sources(configuration, store: store)
+        sources = Sources(configuration, store: store, executor: executor)
     }
 
     /// The source in front of the origin, if there is a store that is shared with other machines.

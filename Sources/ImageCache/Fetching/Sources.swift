@@ -1,14 +1,17 @@
+import ConcurrencyPrimitives
 import DiskStore
 import Transfer
 
 /// The sources of response bodies: the origins, and the mirrors of a request.
 struct Sources: Sendable {
     private let client: any HTTPTransport
+    private let executor: BlockingExecutor
     private let signatures: SignatureParameters
     /// The rates at which origins served mirrored requests.
     private let rates = OriginRates()
 
-    init(_ configuration: DownloadCache.Configuration, store: DiskStore) {
+    init(_ configuration: DownloadCache.Configuration, store: DiskStore, executor: BlockingExecutor) {
+        self.executor = executor
         client = configuration.transport ?? TransferEngine(configuration: .init(configuration, store: store))
         signatures = configuration.rules.signatures
     }
@@ -23,7 +26,7 @@ struct Sources: Sendable {
     func transport(for request: FileRequest, of fetch: Fetch) -> any HTTPTransport {
         let base = request.transport ?? client
         let gated: any HTTPTransport = request.transfer.gate.map { GatedTransport(base, by: $0.gate) } ?? base
-        let segmenting = SegmentingTransport(gated)
+        let segmenting = SegmentingTransport(gated, on: executor)
         let integrity = request.integrity
         guard
             !request.mirrors.isEmpty || request.usesAnnouncedMirrors || integrity.pieces != nil || integrity.size != nil

@@ -19,6 +19,8 @@ final class EngineLoop {
     private var timers = Heap<Timer>()
     private var commands: [Mailbox.Command] = []
     private var nextStallCheck = MonotonicTime(nanoseconds: 0)
+    /// The time at which received bytes are to be passed to a sink; `nil` if none wait.
+    private var nextHandover: MonotonicTime?
     private(set) var now = MonotonicTime.now
 
     /// The request rates of hosts with recent requests, if there is a limit.
@@ -72,8 +74,9 @@ final class EngineLoop {
             // Before other transfers are started, so that they get the places of stalled ones.
             checkStalls()
             startReady()
+            nextHandover = nil
             for transfer in active.values {
-                transfer.tellLull()
+                if let due = transfer.handover.handOver(at: now) { nextHandover = min(nextHandover ?? due, due) }
                 if let due = transfer.takeWakingTime() {
                     timers.insert(Timer(due: due, occasion: .wake(transfer.id)))
                 }
@@ -82,7 +85,7 @@ final class EngineLoop {
             now = .now
         }
         mailbox.setWaker(nil)
-        for transfer in Array(transfers.values) { end(transfer, transfer.cancel(now: now)) }
+        for transfer in Array(transfers.values) { cancel(transfer) }
         handles.removeAll()
         clibcurl_multi_cleanup(multi)
         handles.freeShare()
@@ -95,9 +98,14 @@ final class EngineLoop {
         for command in commands {
             switch command {
             case .start(let submission): start(submission)
-            case .cancel(let id): if let transfer = transfers[id] { end(transfer, transfer.cancel(now: now)) }
-            case .resume(let id): transfers[id]?.resume(now: now)
+            case .cancel(let id): if let transfer = transfers[id] { cancel(transfer) }
             case .prioritize(let id, let priority): prioritize(id, priority)
+            case .resume(let id): transfers[id]?.resume(now: now)
+            case .pause(let id, let offset): transfers[id]?.pause(at: offset, now: now)
+            case .sinkFailed(let id, let cause): if let transfer = transfers[id] { sinkFailed(transfer, cause) }
+            case .proceed(let id, let machine, let delay, _):
+                if let transfer = transfers[id] { proceed(transfer, machine, after: delay) }
+            case .ended(let id): if let transfer = transfers[id] { remove(transfer) }
             }
         }
         commands.removeAll(keepingCapacity: true)
@@ -105,13 +113,31 @@ final class EngineLoop {
     }
 
     private func start(_ submission: Mailbox.Submission) {
-        let transfer = RunningTransfer(submission, mailbox: mailbox, startedAt: now)
-        if submission.prepared.isCancelled.load(ordering: .acquiring) {
-            return end(transfer, transfer.cancel(now: now))
-        }
+        let transfer = RunningTransfer(submission, mailbox: mailbox)
         transfers[submission.id] = transfer
+        // A cancellation may overtake the command to start.
+        if submission.calls.isCancelled { return cancel(transfer) }
         enqueue(transfer)
-        transfer.attach()
+    }
+
+    private func cancel(_ transfer: RunningTransfer) {
+        if !transfer.isWithTask { requestEnded(transfer, transfer.cancel(now: now)) }
+    }
+
+    private func sinkFailed(_ transfer: RunningTransfer, _ cause: any Error) {
+        guard !transfer.isWithTask, let next = transfer.sinkFailed(cause, now: now) else { return }
+        requestEnded(transfer, next)
+    }
+
+    /// Continues with the next attempt of a transfer that its task decided about.
+    private func proceed(_ transfer: RunningTransfer, _ machine: TransferStateMachine, after delay: Duration?) {
+        transfer.machine = machine
+        transfer.isWithTask = false
+        if transfer.calls.isCancelled { return cancel(transfer) }
+        guard let delay else { return startAttempt(transfer) }
+        active[transfer.id] = nil
+        leave(transfer)
+        timers.insert(Timer(due: now + delay, occasion: .attempt(transfer.id)))
     }
 
     private func enqueue(_ transfer: RunningTransfer) {
@@ -236,10 +262,11 @@ final class EngineLoop {
         case .goOn, .stop: end(transfer, .failure(transfer.machine.error(.libcurl, "the request has no end")))
         case .finished(let result): end(transfer, result)
         case .again: startAttempt(transfer)
-        case .wait(let delay):
-            active[transfer.id] = nil
-            leave(transfer)
-            timers.insert(Timer(due: now + delay, occasion: .attempt(transfer.id)))
+        case .decide(let action):
+            // A transfer with many waiting bytes keeps its slot, so that the number of slots limits the memory.
+            let holdsSlot = !transfer.machine.isCallingLast || transfer.calls.isBehind
+            if !holdsSlot { remove(transfer) }
+            transfer.decide(action, holdsSlot: holdsSlot)
         }
     }
 
@@ -270,6 +297,7 @@ final class EngineLoop {
         var due = MonotonicTime(nanoseconds: .max)
         if let timer = timers.first { due = min(due, timer.due) }
         if !active.isEmpty { due = min(due, nextStallCheck) }
+        if let nextHandover { due = min(due, nextHandover) }
         guard due.nanoseconds < .max else { return 600_000 }
         return Int32(min(600_000, max(0, (due - now).milliseconds)))
     }
@@ -277,6 +305,11 @@ final class EngineLoop {
     // MARK: Ends
 
     private func end(_ transfer: RunningTransfer, _ result: Result<TransferResult, TransferError>) {
+        remove(transfer)
+        transfer.handover.handOver(before: .finish(result))
+    }
+
+    private func remove(_ transfer: RunningTransfer) {
         releaseHandle(of: transfer)
         transfers[transfer.id] = nil
         if active.removeValue(forKey: transfer.id) != nil {
@@ -284,8 +317,6 @@ final class EngineLoop {
         } else if transfer.isWaiting {
             withdraw(transfer)
         }
-        transfer.prepared.hasEnded.store(true, ordering: .releasing)
-        transfer.continuation.resume(returning: result)
     }
 
     private func releaseHandle(of transfer: RunningTransfer) {

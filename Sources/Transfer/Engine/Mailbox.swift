@@ -8,16 +8,25 @@ final class Mailbox: Sendable {
     struct Submission: Sendable {
         let id: UInt64
         let prepared: PreparedRequest
-        let sink: any BodySink
+        let machine: TransferStateMachine
+        let calls: SinkCalls
         let events: @Sendable (TransferEvent) -> Void
-        let continuation: UnsafeContinuation<Result<TransferResult, TransferError>, Never>
     }
 
     enum Command: Sendable {
         case start(Submission)
         case cancel(UInt64)
-        case resume(UInt64)
         case prioritize(UInt64, TransferPriority)
+        /// The sink accepted bytes, so that there is room for others.
+        case resume(UInt64)
+        /// The sink wants no bytes at and after an offset for now.
+        case pause(UInt64, at: Int64)
+        /// A call of the sink has thrown.
+        case sinkFailed(UInt64, any Error)
+        /// Another attempt follows, after a pause if there is a duration.
+        case proceed(UInt64, TransferStateMachine, after: Duration?, SinkCalls)
+        /// The transfer has ended in its task.
+        case ended(UInt64)
     }
 
     /// A multi handle for `curl_multi_wakeup`, the only function that other threads may call.
@@ -66,10 +75,12 @@ final class Mailbox: Sendable {
             if state.thread == .notStarted { return !startThread(&state) }
             return false
         }
-        if refused, case .start(let submission) = command {
-            submission.continuation.resume(
-                returning: .failure(
-                    TransferError(.cancelled, url: submission.prepared.url.text, "the transfer engine is not running")))
+        guard refused else { return }
+        switch command {
+        case .start(let submission): submission.refuse(.cancelled, "the transfer engine is not running")
+        case .proceed(_, let machine, _, let calls):
+            calls.add(.finish(.failure(machine.error(.cancelled, "the transfer was cancelled"))))
+        case .cancel, .prioritize, .resume, .pause, .sinkFailed, .ended: break
         }
     }
 
@@ -108,11 +119,7 @@ final class Mailbox: Sendable {
             return (state.commands, state.isStopped)
         }
         for case .start(let submission) in commands {
-            submission.continuation.resume(
-                returning: .failure(
-                    TransferError(
-                        .libcurl, url: submission.prepared.url.text,
-                        "libcurl cannot begin: there is no memory, or too many files are open")))
+            submission.refuse(.libcurl, "libcurl cannot begin: there is no memory, or too many files are open")
         }
         if isStopped { ended.fulfill(()) }
     }
@@ -142,5 +149,11 @@ final class Mailbox: Sendable {
         }
         state.thread = .running
         return true
+    }
+}
+
+extension Mailbox.Submission {
+    fileprivate func refuse(_ code: TransferError.Code, _ message: String) {
+        calls.add(.finish(.failure(machine.error(code, message))))
     }
 }

@@ -1,7 +1,6 @@
 import CLibcurl
 import HTTPSemantics
 import HTTPTypes
-import Synchronization
 
 /// A checked request with its fields in libcurl's format. It is prepared on the caller's thread to relieve the engine's.
 ///
@@ -15,11 +14,6 @@ final class PreparedRequest: @unchecked Sendable {
     let headers: UnsafeMutablePointer<curl_slist>?
     /// The fields for the proxy. They are not sent if there is no proxy (RFC 9110 section 11.7.2).
     let proxyHeaders: UnsafeMutablePointer<curl_slist>?
-    /// True after a cancellation. Set before the cancellation is posted, because that may overtake the command to start.
-    let isCancelled = Atomic(false)
-    /// True after the engine's last use of the sink. Set before the transfer's task continues: ThreadSanitizer does not see the order from the
-    /// continuation unless the task was already waiting.
-    let hasEnded = Atomic(false)
 
     var url: HTTPURL { checked.url }
     private var request: TransferRequest { checked.request }

@@ -36,7 +36,7 @@ extension RunningTransfer {
         let now = MonotonicTime.now
         if machine.hasUnjudgedHead, reception(machine.judgeHead(), now: now) == .stop { return .stop }
         switch machine.received(Int64(bytes.count), at: now) {
-        case .write: return write(bytes)
+        case .write: return write(bytes, now: now)
         case .discard: return .accepted
         case .pause(let due):
             wakingTime = due
@@ -45,19 +45,13 @@ extension RunningTransfer {
         }
     }
 
-    private func write(_ bytes: UnsafeRawBufferPointer) -> Reception {
-        do {
-            if case .pause = try sink.write(bytes) {
-                machine.pausedBySink()
-                return .pause
-            }
-        } catch {
-            return reception(machine.sinkFailed(error), now: .now)
+    private func write(_ bytes: UnsafeRawBufferPointer, now: MonotonicTime) -> Reception {
+        guard end.map({ machine.nextOffset < $0 }) ?? true, handover.take(bytes, now: now) else {
+            machine.pausedBySink()
+            return .pause
         }
-        let now = MonotonicTime.now
         machine.wrote(Int64(bytes.count), at: now)
         mailbox.totals.withLock { $0.bytesReceived += bytes.count }
-        hasNews = true
         report(now: now)
         return .accepted
     }

@@ -4,7 +4,8 @@ import FoundationEssentials
 import HTTPSemantics
 import HTTPTypes
 
-/// A transfer that the engine runs. It reports the events of libcurl and of the sink to its ``TransferStateMachine`` and performs the actions.
+/// A transfer that the engine runs. It reports the events of libcurl to its ``TransferStateMachine`` and performs the actions. The transfer's task
+/// (``SinkTask``) performs the actions that call the sink, and has the state machine between exchanges.
 ///
 /// Used by the engine's thread only.
 final class RunningTransfer {
@@ -16,23 +17,25 @@ final class RunningTransfer {
         case finished(Result<TransferResult, TransferError>)
         /// Send another request in the same slot, without a pause.
         case again
-        /// Release the slot, and try again after this time.
-        case wait(Duration)
+        /// The sink's results decide the next step.
+        case decide(TransferStateMachine.Action)
     }
 
     let id: UInt64
     let prepared: PreparedRequest
-    let sink: any BodySink
+    let calls: SinkCalls
     let events: @Sendable (TransferEvent) -> Void
-    let continuation: UnsafeContinuation<Result<TransferResult, TransferError>, Never>
     let mailbox: Mailbox
     var machine: TransferStateMachine
+    var handover: Handover
     var collector = HeadCollector()
 
     // Used by the loop.
     var priority: TransferPriority
     /// True if the transfer waits in the schedule.
     var isWaiting = false
+    /// True if the transfer's task has the state machine.
+    var isWithTask = false
     /// Its place in the schedule, which it keeps during a pause between two attempts.
     var place: UInt64?
     /// Its place in the limit that all processes share.
@@ -45,8 +48,8 @@ final class RunningTransfer {
     /// The end of a pause that limits the rate, if the loop has not taken it yet.
     var wakingTime: MonotonicTime?
 
-    /// True if the sink received bytes since the last `writeBatchComplete`.
-    var hasNews = false
+    /// The offset in the body at which the sink wants the transfer to pause.
+    private(set) var end: Int64?
     private var lastReport = MonotonicTime(nanoseconds: 0)
     /// The fields of the current request, if they differ from the usual ones.
     private var ownHeaders: UnsafeMutablePointer<curl_slist>?
@@ -57,29 +60,18 @@ final class RunningTransfer {
     /// The limit of concurrent transfers with its host, if a gate has one.
     var connectionLimit: Int? { options.gate?.gate.connectionLimit(for: prepared.url) }
 
-    init(_ submission: Mailbox.Submission, mailbox: Mailbox, startedAt: MonotonicTime) {
+    init(_ submission: Mailbox.Submission, mailbox: Mailbox) {
         id = submission.id
         prepared = submission.prepared
-        sink = submission.sink
+        calls = submission.calls
         events = submission.events
-        continuation = submission.continuation
-        priority = submission.prepared.checked.request.priority
+        machine = submission.machine
+        priority = submission.calls.priority
+        handover = Handover(to: submission.calls)
         self.mailbox = mailbox
-        let configuration = mailbox.configuration
-        machine = TransferStateMachine(
-            submission.prepared.checked,
-            rules: .init(
-                signatures: configuration.signatures,
-                addressPolicy: prepared.checked.options.gate?.gate.addressPolicy ?? configuration.addressPolicy),
-            startedAt: startedAt)
     }
 
     deinit { clibcurl_slist_free(ownHeaders) }
-
-    func attach() {
-        sink.attach(TransferHandle(id: id, mailbox: mailbox))
-        events(.queued)
-    }
 
     // MARK: Requests
 
@@ -89,11 +81,7 @@ final class RunningTransfer {
     func startRequest(on handle: EasyHandle, now: MonotonicTime) -> TransferError? {
         self.handle = handle
         let attempts = machine.history.attempts
-        var action = machine.start(at: now, date: mailbox.configuration.now())
-        if case .askHeld = action {
-            _ = machine.learned(held: sink.held())
-            action = machine.start(at: now, date: mailbox.configuration.now())
-        }
+        let action = machine.start(at: now, date: mailbox.configuration.now())
         if machine.history.attempts > attempts {
             mailbox.totals.withLock { $0.attempts += 1 }
             events(.attempt(machine.history.attempts))
@@ -144,7 +132,13 @@ final class RunningTransfer {
     private func exchangeEnded(_ end: ExchangeEnd, now: MonotonicTime) -> Next {
         let seconds = handle?.offset(CURLINFO_RETRY_AFTER) ?? 0
         let retryAfter: Duration? = seconds > 0 ? .seconds(seconds) : nil
-        return perform(machine.exchangeEnded(end, retryAfter: retryAfter, at: now), now: now)
+        var action = machine.exchangeEnded(end, retryAfter: retryAfter, at: now)
+        // The head of a body without bytes is complete only now.
+        if case .beginBody = action, machine.sent != nil {
+            _ = perform(action, now: now)
+            action = machine.exchangeEnded(end, retryAfter: retryAfter, at: now)
+        }
+        return perform(action, now: now)
     }
 
     private func failure(_ code: CURLcode) -> TransportFailure {
@@ -157,13 +151,22 @@ final class RunningTransfer {
         return failure
     }
 
-    func cancel(now: MonotonicTime) -> Result<TransferResult, TransferError> {
-        let next = perform(machine.cancel(), now: now)
+    func cancel(now: MonotonicTime) -> Next {
         // Reports the number of bytes that are kept after the cancellation.
-        let progress = machine.history.progress
-        if progress.received > 0 { events(.received(progress.bytes, total: progress.total)) }
-        if case .finished(let result) = next { return result }
-        return .failure(machine.error(.cancelled, "the transfer was cancelled"))
+        if machine.history.progress.received > 0 { report(now: now, force: true) }
+        return perform(machine.cancel(), now: now)
+    }
+
+    /// Stops the request after an error of the sink, and returns the next step.
+    func sinkFailed(_ cause: any Error, now: MonotonicTime) -> Next? {
+        guard case .stop = perform(machine.sinkFailed(cause), now: now) else { return nil }
+        return exchangeEnded(.complete, now: now)
+    }
+
+    /// Passes the decision about the next step to the transfer's task.
+    func decide(_ action: TransferStateMachine.Action, holdsSlot: Bool) {
+        isWithTask = true
+        handover.handOver(before: .decide(machine, action, holdsSlot: holdsSlot))
     }
 
     /// The sample of a request that has ended, for the host's concurrency; `nil` without a response.
@@ -193,9 +196,15 @@ final class RunningTransfer {
         return machine.isStalled(at: now, uploaded: uploaded, sentAfter: sent > 0 ? .microseconds(sent) : nil)
     }
 
-    /// Continues after a pause by the sink.
+    /// Continues after a pause by the sink. The next piece pauses the transfer again if the reason persists.
     func resume(now: MonotonicTime) {
         if machine.resume(at: now) { unpause() }
+    }
+
+    /// Pauses before the bytes at an offset in the body.
+    func pause(at offset: Int64, now: MonotonicTime) {
+        end = offset
+        resume(now: now)
     }
 
     /// Continues after a pause that limits the rate, if the pause has ended.
@@ -211,13 +220,6 @@ final class RunningTransfer {
     func takeWakingTime() -> MonotonicTime? {
         defer { wakingTime = nil }
         return wakingTime
-    }
-
-    /// Notifies the sink that no more bytes are available for now.
-    func tellLull() {
-        guard hasNews else { return }
-        hasNews = false
-        if machine.isBodyOpen { sink.writeBatchComplete() }
     }
 
     func report(now: MonotonicTime, force: Bool = false) {

@@ -4,12 +4,10 @@ struct SegmentCounts {
     var held: Int64 = 0
     /// The bytes that were held before the transfer and not fetched again.
     var resumedFrom: Int64 = 0
-    /// The bytes that connections other than the stream received.
-    var furtherBytes: Int64 = 0
-    /// The bytes of the piece that the stream is writing.
-    var present: Int64 = 0
-    /// The bytes of pieces that ended the stream, which the transport does not count.
-    var lastPieces: Int64 = 0
+    /// The bytes that all connections wrote or skipped. For a divided body, these are the received bytes: bytes behind a cut belong to another
+    /// connection.
+    var taken: Int64 = 0
+    var isDivided = false
     private var streamBytes: Int64 = 0
     private var attempts = 0
     private var furtherAttempts = 0
@@ -20,7 +18,7 @@ struct SegmentCounts {
 
     /// Resumes a body. Bytes that an earlier stream of the same transfer received do not count as held before.
     mutating func begin(held: Int64) {
-        if streamBytes + furtherBytes + lastPieces == 0 { resumedFrom = held }
+        if taken == 0 { resumedFrom = held }
         self.held = held
     }
 
@@ -45,7 +43,7 @@ struct SegmentCounts {
         }
     }
 
-    private var bytesReceived: Int64 { streamBytes + furtherBytes + lastPieces }
+    private var bytesReceived: Int64 { isDivided ? taken : streamBytes }
 
     /// The result of a body that all connections together received.
     func result(_ head: ResponseHead) -> TransferResult {

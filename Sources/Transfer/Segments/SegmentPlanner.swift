@@ -139,6 +139,9 @@ struct SegmentPlanner {
     /// The number of bytes that are missing.
     var rest: Int64 { connections.values.reduce(free.reduce(0) { $0 + Int64($1.count) }) { $0 + $1.rest } }
 
+    /// The end of each connection's hole.
+    var ends: [(id: ID, offset: Int64)] { connections.map { ($0, $1.end) } }
+
     var isComplete: Bool { free.isEmpty && connections.isEmpty }
 
     // MARK: Decisions

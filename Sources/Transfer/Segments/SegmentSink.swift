@@ -1,6 +1,9 @@
 /// The end of a connection's part of a body. It is thrown into the transfer to end it.
 struct SegmentEnd: Error {}
 
+/// Another response began on the stream of a divided body, so that the stream must be started again.
+struct StreamRestart: Error {}
+
 /// The response to an additional connection belongs to another representation than the stream's.
 struct SegmentDifference: Error {}
 
@@ -23,6 +26,8 @@ final class SegmentSink: BodySink {
         self.basis = basis
     }
 
+    func attach(_ control: any TransferControl) { transfer.controls.attach(control, of: id) }
+
     func held() -> HeldPartial? { basis }
 
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
@@ -31,7 +36,6 @@ final class SegmentSink: BodySink {
 
     func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
         try transfer.write(bytes, of: id)
-        return .accepted
     }
 
     func writeBatchComplete() { transfer.writeBatchComplete() }

@@ -4,60 +4,85 @@ import HTTPTypes
 // The additional connections.
 
 extension SegmentedTransfer {
-    /// Writes the bytes of a connection that belong to its holes to the sink.
-    ///
-    /// - Returns: True if the connection is at a cut, and the next actions.
-    func take(
-        _ bytes: UnsafeRawBufferPointer, of id: SegmentPlanner.ID, _ state: inout State
-    ) throws -> (isAtCut: Bool, [SegmentPlanner.Action]) {
+    /// The use of a piece that a connection has received.
+    struct Use {
+        /// The parts of the piece that are written, and their offsets in the body.
+        var parts: [(range: Range<Int>, position: Int64)] = []
+        /// True if the connection is at a cut.
+        var isAtCut = false
         var actions: [SegmentPlanner.Action] = []
-        var rest = bytes
-        while !rest.isEmpty {
-            guard let room = state.planner?.room(for: id, wanting: Int64(rest.count)) else { return (true, actions) }
-            let part = UnsafeRawBufferPointer(rebasing: rest[Int(room.skipped)..<Int(room.skipped + room.count)])
-            do { try sink.write(part, at: room.position) } catch {
-                state.failure = state.failure ?? error
-                throw error
+    }
+
+    /// Writes the bytes of a connection that belong to its holes to the sink.
+    func write(_ bytes: UnsafeRawBufferPointer, of id: SegmentPlanner.ID) throws -> WriteResult {
+        guard line.hasRoom(orResume: controls[id]) else { return .pause }
+        let use = state.withLock { self.use(of: bytes.count, by: id, &$0) }
+        for part in use.parts { line.write(UnsafeRawBufferPointer(rebasing: bytes[part.range]), at: part.position) }
+        perform(use.actions + next())
+        try checkLine()
+        if use.isAtCut { throw SegmentEnd() }
+        return .accepted
+    }
+
+    private func use(of count: Int, by id: SegmentPlanner.ID, _ state: inout State) -> Use {
+        var use = Use()
+        var start = 0
+        while start < count {
+            guard let room = state.planner?.room(for: id, wanting: Int64(count - start)) else {
+                use.isAtCut = true
+                break
             }
+            let end = start + Int(room.skipped + room.count)
+            if room.count > 0 { use.parts.append((start + Int(room.skipped)..<end, room.position)) }
             let time = now()
             state.planner?.received(room, by: id, at: time)
             state.count.held += room.count
-            if id == SegmentPlanner.stream {
-                state.count.present += room.skipped + room.count
-            } else {
-                state.count.furtherBytes += room.skipped + room.count
-            }
+            state.count.taken += room.skipped + room.count
             if let source = state.planner?.connections[id]?.source, source > 0 {
                 state.further[source - 1].received(room.count, at: time)
             }
-            rest = UnsafeRawBufferPointer(rebasing: rest[Int(room.skipped + room.count)...])
+            start = end
             guard let (goesOn, stopped) = state.planner?.goesOn(id) else { break }
-            if let stopped { actions.append(.stop(stopped)) }
+            if let stopped { use.actions.append(.stop(stopped)) }
             if !goesOn {
                 _ = state.planner?.ended(id, .done)
-                return (true, actions + next(&state))
+                use.isAtCut = true
+                break
             }
             // More bytes than requested arrived: the transport reports this.
             if room.skipped + room.count == 0 { break }
         }
-        return (false, actions + next(&state))
+        return use
+    }
+
+    /// Ends all connections if the sink has refused bytes.
+    func checkLine() throws {
+        guard let failure = line.failure else { return }
+        controls.cancel()
+        throw failure
     }
 
     /// The planner's next actions; none if there is no partial that can be resumed.
-    func next(_ state: inout State) -> [SegmentPlanner.Action] {
-        guard !state.isOver, let actions = state.planner?.actions(at: now(), limit: sink.segmentLimit),
-            !actions.isEmpty, !controls.isCancelled
-        else { return [] }
-        guard state.basis == nil else { return actions }
-        guard let held = sink.held(), held.total == state.total, held.defect == nil else {
-            state.planner = nil
-            return []
+    func next() -> [SegmentPlanner.Action] {
+        let limit = line.segmentLimit
+        return state.withLock { state in
+            guard !state.isOver, !controls.isCancelled, !state.isStreamAtSink,
+                let actions = state.planner?.actions(at: now(), limit: limit), !actions.isEmpty
+            else { return [] }
+            if state.isDivided { return actions }
+            guard let held = state.resumable, held.total == state.total, held.defect == nil else {
+                state.planner = nil
+                return []
+            }
+            state.basis = held
+            state.count.isDivided = true
+            return actions
         }
-        state.basis = held
-        return actions
     }
 
     func perform(_ actions: [SegmentPlanner.Action]) {
+        // Under the lock, so that connections receive the ends in the order of the planner's decisions.
+        state.withLock { if $0.isDivided { controls.pause(at: $0.planner?.ends ?? []) } }
         for action in actions {
             switch action {
             case .start(let id, let range): start(id, range)
@@ -71,14 +96,14 @@ extension SegmentedTransfer {
 
     private func start(_ id: SegmentPlanner.ID, _ range: Range<Int64>) {
         guard let source = state.withLock({ $0.planner?.connections[id]?.source }) else { return }
-        let task = Task {
+        let task = Task(executorPreference: executor) {
             let outcome: Result<TransferResult, TransferError>
             do throws(TransferError) {
-                outcome = .success(try await fetch(range, for: id, from: source))
+                outcome = .success(try await self.fetch(range, for: id, from: source))
             } catch {
                 outcome = .failure(error)
             }
-            ended(id, of: source, outcome)
+            self.ended(id, of: source, outcome)
         }
         controls.add(task, of: id)
     }
@@ -102,27 +127,18 @@ extension SegmentedTransfer {
         return try await base.run(own.ofSegment, into: SegmentSink(self, id, basis, range)) { self.tellOfSegment($0) }
     }
 
-    /// Writes bytes of an additional connection.
-    func write(_ bytes: UnsafeRawBufferPointer, of id: SegmentPlanner.ID) throws {
-        let (isAtCut, actions) = try state.withLock { try take(bytes, of: id, &$0) }
-        perform(actions)
-        if isAtCut { throw SegmentEnd() }
-    }
-
     private func ended(
         _ id: SegmentPlanner.ID, of source: Int, _ outcome: Result<TransferResult, TransferError>
     ) {
-        let (actions, failed) = state.withLock { state in
+        let actions = state.withLock { state in
             state.count.addFurther(outcome)
             // A stopped connection gives no information about its source.
             if source > 0, state.planner?.connections[id] != nil, let failure = outcome.failureOfSource {
                 state.further[source - 1].failure = failure
             }
-            let actions = state.planner?.ended(id, SegmentPlanner.Ending(outcome)) ?? []
-            return (actions + next(&state), state.failure != nil)
+            return state.planner?.ended(id, SegmentPlanner.Ending(outcome)) ?? []
         }
-        perform(actions)
-        if failed { controls.cancel() }
+        perform(actions + next())
         controls.remove(id)
     }
 }

@@ -67,7 +67,7 @@ extension SegmentedTransfer {
     func startWatch() -> Task<Void, Never>? {
         guard request.furtherSources?.requests.isEmpty == false else { return nil }
         return Task {
-            while (try? await Task.sleep(for: .seconds(1))) != nil { perform(state.withLock { next(&$0) }) }
+            while (try? await Task.sleep(for: .seconds(1))) != nil { perform(next()) }
         }
     }
 }

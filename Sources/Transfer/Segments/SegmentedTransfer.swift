@@ -10,14 +10,16 @@ final class SegmentedTransfer: BodySink {
         var planner: SegmentPlanner?
         /// The partial that additional connections resume; `nil` before the first one.
         var basis: HeldPartial?
+        /// The partial that the first additional connection would resume; `nil` before the first bytes of the stream.
+        var resumable: HeldPartial?
+        /// True during a call of the sink by the stream, before the body is divided.
+        var isStreamAtSink = false
         /// The sources other than the stream's.
         var further: [FurtherSource] = []
         /// The head that the body began with.
         var head: ResponseHead?
         /// The largest number of connections, as learned in earlier rounds.
         var mostConnections: Int
-        /// The error of the sink, if it refused bytes.
-        var failure: (any Error)?
         /// True if the planner gave the stream's hole away.
         var isStreamStopped = false
         /// The time of the stream's current request.
@@ -39,16 +41,22 @@ final class SegmentedTransfer: BodySink {
     let sink: any BodySink
     let now: @Sendable () -> MonotonicTime
     private let events: @Sendable (TransferEvent) -> Void
+    /// The threads on which the tasks of additional connections call the sink; `nil` for the cooperative pool.
+    let executor: BlockingExecutor?
     let controls = SegmentControls()
-    /// The lock is held while the sink is called, because connections may call on several threads.
+    /// The calls of the sink while the body is divided. Before that, the stream calls it.
+    let line: SinkLine
     let state: Locked<State>
 
     init(
         _ request: TransferRequest, into sink: any BodySink, over base: any HTTPTransport,
-        now: @escaping @Sendable () -> MonotonicTime, events: @escaping @Sendable (TransferEvent) -> Void
+        on executor: BlockingExecutor? = nil, now: @escaping @Sendable () -> MonotonicTime,
+        events: @escaping @Sendable (TransferEvent) -> Void
     ) {
         self.request = request
         self.sink = sink
+        self.executor = executor
+        line = SinkLine(sink)
         self.base = base
         self.now = now
         self.events = events
@@ -108,13 +116,13 @@ final class SegmentedTransfer: BodySink {
 
     /// Returns true if the end of the stream ends the transfer: the sink refused bytes, or the caller cancelled it.
     private func ends(_ stream: Result<TransferResult, TransferError>) -> Bool {
-        let (failure, isStopped) = state.withLock { ($0.failure, $0.isStreamStopped) }
-        if failure != nil || controls.isCancelled { return true }
+        let isStopped = state.withLock { $0.isStreamStopped }
+        if line.failure != nil || controls.isCancelled { return true }
         switch stream {
         case .success(let result): return result.outcome != .body
         case .failure(let error):
             if error.code == .cancelled { return !isStopped }
-            return error.code == .refusedBySink && !(error.cause is SegmentEnd)
+            return error.code == .refusedBySink && !(error.cause is SegmentEnd || error.cause is StreamRestart)
         }
     }
 
@@ -122,10 +130,10 @@ final class SegmentedTransfer: BodySink {
     private func result(
         of stream: Result<TransferResult, TransferError>
     ) throws(TransferError) -> TransferResult? {
-        let (failure, head, isComplete, count) = state.withLock { state in
-            (state.failure, state.head, state.planner?.isComplete ?? false, state.count)
+        let (head, isComplete, count) = state.withLock { state in
+            (state.head, state.planner?.isComplete ?? false, state.count)
         }
-        if let failure {
+        if let failure = line.failure {
             throw completed(
                 TransferError(.refusedBySink, url: url(stream), "the body could not be stored", cause: failure))
         }
@@ -141,6 +149,7 @@ final class SegmentedTransfer: BodySink {
             state.mostConnections = state.planner?.mostToStream ?? 1
             state.planner = nil
             state.basis = nil
+            state.resumable = nil
             state.isStreamStopped = false
         }
         return nil
@@ -161,7 +170,7 @@ final class SegmentedTransfer: BodySink {
 
     // MARK: Events
 
-    private func tell(_ event: TransferEvent) {
+    func tell(_ event: TransferEvent) {
         switch event {
         case .attempt:
             let time = now()

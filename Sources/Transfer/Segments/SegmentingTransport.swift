@@ -1,3 +1,4 @@
+package import ConcurrencyPrimitives
 import HTTPTypes
 
 /// Fetches large bodies over several connections of another transport, if one connection is slower than the link.
@@ -7,12 +8,18 @@ import HTTPTypes
 /// ``FurtherSources``, some of the connections go there. A body without a ``BodySink/segmentUnit`` is fetched as one stream.
 package struct SegmentingTransport: HTTPTransport {
     private let base: any HTTPTransport
+    private let executor: BlockingExecutor?
     private let now: @Sendable () -> MonotonicTime
 
-    package init(_ base: any HTTPTransport) { self.init(base, now: { .now }) }
+    /// - Parameter executor: The threads on which additional connections call the sinks.
+    package init(_ base: any HTTPTransport, on executor: BlockingExecutor) {
+        self.init(base, on: executor, now: { .now })
+    }
 
-    init(_ base: any HTTPTransport, now: @escaping @Sendable () -> MonotonicTime) {
+    init(_ base: any HTTPTransport, on executor: BlockingExecutor? = nil, now: @escaping @Sendable () -> MonotonicTime)
+    {
         self.base = base
+        self.executor = executor
         self.now = now
     }
 
@@ -24,7 +31,9 @@ package struct SegmentingTransport: HTTPTransport {
         guard request.mayBeDivided else {
             return try await base.run(request, into: sink, events: events)
         }
-        return try await SegmentedTransfer(request, into: sink, over: base, now: now, events: events).run()
+        return try await SegmentedTransfer(
+            request, into: sink, over: base, on: executor, now: now, events: events
+        ).run()
     }
 
     package func shutDown() async { await base.shutDown() }

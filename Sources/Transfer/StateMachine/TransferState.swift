@@ -47,7 +47,7 @@ extension TransferStateMachine {
     /// A request that was sent.
     ///
     /// A class, because the state is written for every piece of a body and one reference is cheap to copy. It is immutable.
-    final class SentRequest {
+    final class SentRequest: Sendable {
         let attempt: Attempt
         let hop: Hop
         /// The redirects that led to this request.
@@ -76,9 +76,7 @@ extension TransferStateMachine {
     /// The stage of the response to a request.
     enum Stage {
         case awaitingHead(AwaitedHead)
-        /// The sink received a head, and has not responded. `end` is set if the exchange has ended meanwhile.
-        case beginningBody(Response, end: ExchangeEnd?)
-        /// The sink receives the body.
+        /// The sink receives the body. Its call for the head may still wait.
         case receivingBody(Response, Flow)
         /// The head was sufficient. The body is read to its end, or abandoned if it is longer than ``TransferStateMachine/discardLimit``.
         case discarding(Conclusion, Int64)
@@ -113,7 +111,7 @@ extension TransferStateMachine {
     }
 
     /// A response whose body the sink receives. A class for the same reason as ``SentRequest``; immutable.
-    final class Response {
+    final class Response: Sendable {
         let head: ResponseHead
         let placement: BodyPlacement
         /// The required length of the body, if it is known.
@@ -128,7 +126,7 @@ extension TransferStateMachine {
 
     enum Flow: Equatable {
         case flowing
-        /// The sink has paused.
+        /// Too many bytes wait for the sink, or it wants no more for now.
         case pausedBySink
         /// The rate limit has paused the transfer.
         case rateLimited(until: MonotonicTime)
@@ -174,6 +172,23 @@ extension TransferStateMachine {
         case failed(TransferError)
         case startOver(String)
         case cancelled
+
+        /// True if the transfer ends with this body.
+        var isLast: Bool {
+            switch self {
+            case .complete, .cancelled: true
+            case .range, .failed, .startOver: false
+            }
+        }
+
+        /// True if the held bytes are not to be kept.
+        var isOfInvalidBytes: Bool {
+            switch self {
+            case .startOver: true
+            case .failed(let error): error.code == .tooLarge
+            case .complete, .range, .cancelled: false
+            }
+        }
     }
 
     /// The reason for a retry.

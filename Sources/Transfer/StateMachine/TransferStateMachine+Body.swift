@@ -3,7 +3,7 @@
 extension TransferStateMachine {
     /// The action for a piece of a body.
     enum BodyAction: Equatable {
-        /// Calls ``BodySink/write(_:)``; reported by ``wrote(_:at:)``, ``pausedBySink()`` or ``sinkFailed(_:)``.
+        /// Hands the piece over to the sink; reported by ``wrote(_:at:)`` or ``pausedBySink()``.
         case write
         /// Discards the piece.
         case discard
@@ -28,7 +28,7 @@ extension TransferStateMachine {
             guard let limiter = history.rateLimiter, !limiter.isOpen(at: now) else { return .write }
             state = .exchanging(exchange, .receivingBody(response, .rateLimited(until: limiter.next)))
             return .pause(until: limiter.next)
-        case .awaitingHead, .beginningBody, .stopping: return .stop
+        case .awaitingHead, .stopping: return .stop
         }
     }
 
@@ -49,7 +49,14 @@ extension TransferStateMachine {
         return nil
     }
 
-    /// Records that the sink accepted a piece.
+    /// The offset of the next piece in the body; 0 if no body is being received.
+    var nextOffset: Int64 {
+        guard case .exchanging(_, .receivingBody(let response, _)) = state else { return 0 }
+        if case .range(let range, _) = response.placement { return range.lowerBound + history.progress.received }
+        return history.progress.received
+    }
+
+    /// Records that a piece was passed on to the sink.
     mutating func wrote(_ count: Int64, at now: MonotonicTime) {
         guard case .exchanging(var exchange, .receivingBody(let response, _)) = state else { return }
         history.progress.received += count
@@ -59,7 +66,7 @@ extension TransferStateMachine {
         state = .exchanging(exchange, .receivingBody(response, .flowing))
     }
 
-    /// Records that the sink did not accept a piece and has paused.
+    /// Records that a piece was not passed on. It is offered again after ``resume(at:)``.
     mutating func pausedBySink() {
         guard case .exchanging(let exchange, .receivingBody(let response, _)) = state else { return }
         state = .exchanging(exchange, .receivingBody(response, .pausedBySink))

@@ -6,6 +6,8 @@ import HTTPTypes
 extension TransferStateMachine {
     /// Handles the end of the transport's work on the request, by itself or after ``Action/stop``.
     ///
+    /// A head that is complete only now begins a body: after ``Action/beginBody(_:)``, the end of the exchange is reported once more.
+    ///
     /// - Parameter retryAfter: The value of the response's `Retry-After`.
     mutating func exchangeEnded(_ end: ExchangeEnd, retryAfter: Duration? = nil, at now: MonotonicTime) -> Action {
         guard case .exchanging(let exchange, let stage) = state else { return .none }
@@ -13,10 +15,9 @@ extension TransferStateMachine {
         case .awaitingHead(let awaited):
             guard case .complete(let head) = awaited.head else { return endedWithoutHead(end, exchange, awaited) }
             // A head that was only complete when the exchange ended was the last one.
-            let action = judge(head, of: exchange, end: end)
+            let action = judge(head, of: exchange)
             if case .beginBody = action { return action }
             return exchangeEnded(end, retryAfter: retryAfter, at: now)
-        case .beginningBody: return .none
         case .receivingBody(let response, _): return bodyEnded(end, response, exchange.request)
         case .discarding(let conclusion, _): return concluded(conclusion, exchange.request, retryAfter)
         case .stopping(.failure(let error, let isBodyOpen)): return attemptFailed(error, isBodyOpen: isBodyOpen)

@@ -80,9 +80,7 @@ extension TransferStateMachine {
     }
 
     /// Decides about the final head.
-    ///
-    /// - Parameter end: The end of the exchange, if it has ended.
-    mutating func judge(_ received: ReceivedHead, of exchange: Exchange, end: ExchangeEnd? = nil) -> Action {
+    mutating func judge(_ received: ReceivedHead, of exchange: Exchange) -> Action {
         let sent = exchange.request
         var head = sent.response(received, after: sent.redirects)
         if !sent.plan.isHead, let coding = head.unknownTransferCoding {
@@ -93,7 +91,7 @@ extension TransferStateMachine {
         switch sent.plan.action(for: head) {
         case .take(let placement, let length, let dropping):
             let response = Response(head: head, placement: placement, length: length)
-            return begin(response, of: exchange, restarting: dropping, end: end)
+            return begin(response, of: exchange, restarting: dropping)
         case .restart(let reason):
             state = .exchanging(exchange, .stopping(.restart(reason, isBodyOpen: false)))
             return .stop
@@ -110,9 +108,7 @@ extension TransferStateMachine {
         return exchange.request.plan.isHead || head.declaredLength.isAtMost(Self.discardLimit) ? .none : .stop
     }
 
-    private mutating func begin(
-        _ response: Response, of exchange: Exchange, restarting: String?, end: ExchangeEnd?
-    ) -> Action {
+    private mutating func begin(_ response: Response, of exchange: Exchange, restarting: String?) -> Action {
         switch response.placement {
         case .whole(let length):
             history.resumedFrom = 0
@@ -125,7 +121,7 @@ extension TransferStateMachine {
             return stop(exchange, error(.tooLarge, text))
         }
         if let restarting { history.restarts.append(restarting) }
-        state = .exchanging(exchange, .beginningBody(response, end: end))
+        state = .exchanging(exchange, .receivingBody(response, .flowing))
         return .beginBody(
             BodyStart(
                 head: response.head, placement: response.placement, resumedFrom: history.progress.base,

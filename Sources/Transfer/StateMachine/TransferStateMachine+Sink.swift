@@ -3,12 +3,9 @@ import HTTPTypes
 // The results of calls of the sink.
 
 extension TransferStateMachine {
-    /// Handles the return of ``BodySink/begin(_:_:)`` or ``BodySink/end(_:)``.
+    /// Handles the return of ``BodySink/begin(_:_:)`` or ``BodySink/end(_:)`` after the exchange.
     mutating func sinkSucceeded(at now: MonotonicTime) -> Action {
         switch state {
-        case .exchanging(let exchange, .beginningBody(let response, let end)):
-            state = .exchanging(exchange, .receivingBody(response, .flowing))
-            return end.map { exchangeEnded($0, at: now) } ?? .none
         case .consulting(.confirming(let head)):
             state = .consulting(.ending(.complete(head)))
             return .endBody(.complete)
@@ -32,12 +29,16 @@ extension TransferStateMachine {
         }
     }
 
-    /// Handles an error of ``BodySink/begin(_:_:)``, ``BodySink/write(_:)`` or ``BodySink/end(_:)``.
-    mutating func sinkFailed(_ cause: any Error) -> Action {
+    /// Handles an error of ``BodySink/begin(_:_:)``, ``BodySink/write(_:)`` or ``BodySink/end(_:)``. An error during an exchange is reported again
+    /// at the end of the body.
+    ///
+    /// - Parameter isBodyOpen: True after an error of a write: a call of `end` must follow.
+    mutating func sinkFailed(_ cause: any Error, isBodyOpen: Bool = false) -> Action {
         switch state {
-        case .exchanging(let exchange, .beginningBody(_, let end)):
-            return end == nil ? stop(exchange, refused(cause)) : fail(refused(cause))
         case .exchanging(let exchange, .receivingBody): return stop(exchange, refused(cause), isBodyOpen: true)
+        case .consulting(.ending(let ended)) where isBodyOpen:
+            if case .cancelled = ended {} else { state = .consulting(.ending(.failed(refused(cause)))) }
+            return .endBody(ended.isOfInvalidBytes ? .discarded : .cut)
         case .consulting(.ending(.cancelled)): return cancelled()
         // The first error of the sink is reported.
         case .consulting(.ending(.failed(let error))) where error.code == .refusedBySink: return fail(error)

@@ -4,13 +4,15 @@ import HTTPTypes
 
 /// The state machine of one transfer over all its attempts: each event leads to the next ``Action``.
 ///
-/// A value without I/O: no libcurl, sink or clock. Times and random numbers are arguments. The caller performs each action immediately. If an
-/// action calls the sink, the caller reports the outcome before any other event. An event that does not belong to the current state has no effect
-/// and returns ``Action/none``.
+/// A value without I/O: no libcurl, sink or clock. Times and random numbers are arguments. The caller performs each action immediately. An event that
+/// does not belong to the current state has no effect and returns ``Action/none``.
+///
+/// During an exchange, the machine does not wait for calls of the sink: only an error of a call is reported, at any later time. Between two exchanges,
+/// the result of each call decides the next step.
 ///
 ///     ready ─start→ exchanging ─exchangeEnded→ consulting ─sink's answers→ ready | finished
-struct TransferStateMachine {
-    enum State {
+struct TransferStateMachine: Sendable {
+    enum State: Sendable {
         /// No request is in progress: the transfer waits for a slot or for the end of a pause.
         case ready(Start)
         /// The transport is performing a request.
@@ -21,7 +23,7 @@ struct TransferStateMachine {
     }
 
     /// An instruction to the caller. Actions that call the sink name the event that reports the outcome.
-    enum Action {
+    enum Action: Sendable {
         case none
         /// Calls ``BodySink/held()``; reported by ``learned(held:)``.
         case askHeld
@@ -29,11 +31,13 @@ struct TransferStateMachine {
         case send(OutgoingRequest)
         /// Passes an interim response on.
         case passInterim(HTTPResponse.Status, HTTPFields)
-        /// Calls ``BodySink/begin(_:_:)``; reported by ``sinkSucceeded(at:)`` or ``sinkFailed(_:)``.
+        /// Calls ``BodySink/begin(_:_:)``. During an exchange a failure is reported by ``sinkFailed(_:isBodyOpen:)``; after it, the outcome by
+        /// ``sinkSucceeded(at:)`` or ``sinkFailed(_:isBodyOpen:)``.
         case beginBody(BodyStart)
         /// Ends the exchange early; reported by ``exchangeEnded(_:retryAfter:at:)``.
         case stop
-        /// Calls ``BodySink/end(_:)``; reported by ``sinkSucceeded(at:)`` or ``sinkFailed(_:)``.
+        /// Calls ``BodySink/end(_:)`` after everything that was ordered before. Reported by ``sinkSucceeded(at:)`` or
+        /// ``sinkFailed(_:isBodyOpen:)``; the latter also in place of the call, if an earlier one has failed.
         case endBody(AttemptEnding)
         /// Calls ``BodySink/canRestart()`` and, where held bytes count, ``BodySink/held()``; reported by
         /// ``sinkCanRestart(held:random:at:)`` or ``sinkCannotRestart()``.
@@ -97,20 +101,23 @@ struct TransferStateMachine {
         return true
     }
 
-    /// True between a ``BodySink/begin(_:_:)`` that returned and its ``BodySink/end(_:)``.
-    var isBodyOpen: Bool {
-        if case .exchanging(_, let stage) = state { stage.isBodyOpen } else { false }
+    /// True when the call of the sink that was ordered last is the transfer's last one, whatever its outcome.
+    var isCallingLast: Bool {
+        if case .consulting(.ending(let ended)) = state { ended.isLast } else { false }
     }
 
     // MARK: Ends
 
-    /// Ends the transfer in any state. A body in progress is cut.
+    /// Ends the transfer in any state. A body in progress is cut. Called before ``BodySink/end(_:)``, if that is the pending action.
     mutating func cancel() -> Action {
         switch state {
         case .finished: return .none
-        case .exchanging where isBodyOpen:
+        case .exchanging(_, let stage) where stage.isBodyOpen:
             state = .consulting(.ending(.cancelled))
             return .endBody(.cut)
+        case .consulting(.ending(let ended)):
+            state = .consulting(.ending(.cancelled))
+            return .endBody(ended.isOfInvalidBytes ? .discarded : .cut)
         case .ready, .exchanging, .consulting: return cancelled()
         }
     }

@@ -10,7 +10,7 @@ struct MachineUnderTest {
         case start, learn(HeldPartial?), headBegan, interim(Int), head(Response), broken, judge
         case piece(Int64), wrote(Int64), sinkPauses, sinkResumes, rateAllows
         case end, stalled, fails(Failure), retryAfter(Int64)
-        case sinkOK, sinkThrows, canRestart(HeldPartial?), cannotRestart, refusedAddress, cancel
+        case sinkOK, sinkThrows, writeThrows, canRestart(HeldPartial?), cannotRestart, refusedAddress, cancel
         case wait(Duration)
     }
 
@@ -60,6 +60,7 @@ struct MachineUnderTest {
             return text(machine.exchangeEnded(.complete, retryAfter: .seconds(seconds), at: now))
         case .sinkOK: return text(machine.sinkSucceeded(at: now))
         case .sinkThrows: return text(machine.sinkFailed(Refusal()))
+        case .writeThrows: return text(machine.sinkFailed(Refusal(), isBodyOpen: true))
         case .canRestart(let held): return text(machine.sinkCanRestart(held: held, random: 0.5, at: now))
         case .cannotRestart: return text(machine.sinkCannotRestart())
         case .refusedAddress: machine.refusedAddress("it is at home")
@@ -102,7 +103,6 @@ struct MachineUnderTest {
             case .begun: "inside head"
             case .complete: "unjudged head"
             }
-        case .beginningBody: "beginning"
         case .receivingBody(_, .flowing): "receiving"
         case .receivingBody(_, .pausedBySink): "paused"
         case .receivingBody(_, .rateLimited): "rate-limited"

@@ -27,6 +27,8 @@ private struct RandomTransfer {
     private var machine: TransferStateMachine
     private var now = MonotonicTime(nanoseconds: 0)
     private var isStopping = false
+    /// True if the body was open when the sink threw in the present exchange; nil: it has not thrown.
+    private var wasOpenAtThrow: Bool?
     private(set) var isBodyOpen = false
     private(set) var isFinished = false
     private(set) var violations: [String] = []
@@ -89,15 +91,22 @@ private struct RandomTransfer {
         let count = Int64.random(in: 1...60, using: &generator)
         switch machine.received(count, at: now) {
         case .write:
-            check(isBodyOpen, "a piece without a body")
+            check(isBodyOpen || wasOpenAtThrow != nil, "a piece without a body")
             switch Int.random(in: 0..<12, using: &generator) {
-            case 0: perform(machine.sinkFailed(MachineUnderTest.Refusal()), &generator)
+            case 0: sinkThrows(&generator)
             case 1: machine.pausedBySink()
             default: machine.wrote(count, at: now)
             }
         case .discard, .pause: break
         case .stop: isStopping = true
         }
+    }
+
+    /// A call of the sink throws during an exchange. The machine is told so now, or only when the body ends.
+    private mutating func sinkThrows(_ generator: inout SeededGenerator) {
+        guard wasOpenAtThrow == nil else { return }
+        wasOpenAtThrow = isBodyOpen
+        if Bool.random(using: &generator) { perform(machine.sinkFailed(MachineUnderTest.Refusal()), &generator) }
     }
 
     private mutating func end(_ generator: inout SeededGenerator) {
@@ -120,10 +129,19 @@ private struct RandomTransfer {
             case .stop:
                 isStopping = true
                 return
+            case .beginBody where machine.sent != nil:
+                check(!isBodyOpen, "a body in a body")
+                isBodyOpen = sinkAgrees
+                if !sinkAgrees { sinkThrows(&generator) }
+                return
             case .beginBody:
                 check(!isBodyOpen, "a body in a body")
                 isBodyOpen = sinkAgrees
                 action = sinkAgrees ? machine.sinkSucceeded(at: now) : machine.sinkFailed(MachineUnderTest.Refusal())
+            case .endBody where wasOpenAtThrow != nil:
+                let isOpen = wasOpenAtThrow ?? false
+                wasOpenAtThrow = nil
+                action = machine.sinkFailed(MachineUnderTest.Refusal(), isBodyOpen: isOpen)
             case .endBody(let ending):
                 check(isBodyOpen || ending == .discarded, "an end without a body")
                 isBodyOpen = false

@@ -30,19 +30,21 @@ import Testing
         ("200", Sample.ok(10)), ("404", Sample.head(404)), ("302", Sample.redirect(to: "/b")), ("broken", .broken),
         ("judge", .judge), ("piece", .piece(5)), ("wrote", .wrote(5)), ("sink pauses", .sinkPauses),
         ("sink resumes", .sinkResumes), ("rate allows", .rateAllows), ("end", .end), ("stalled", .stalled),
-        ("cut", .fails(.cut)), ("sink ok", .sinkOK), ("sink throws", .sinkThrows), ("another", .canRestart(nil)),
+        ("cut", .fails(.cut)), ("sink ok", .sinkOK), ("sink throws", .sinkThrows), ("write throws", .writeThrows),
+        ("another", .canRestart(nil)),
         ("no other", .cannotRestart), ("address", .refusedAddress), ("cancel", .cancel),
     ]
 
     private static let cancelled = (action: "failed cancelled: the transfer was cancelled", state: "finished")
-    private static let begins = (action: "begin whole of 10", state: "beginning")
+    private static let refused = (action: "failed refusedBySink: the body could not be stored", state: "finished")
+    private static let begins = (action: "begin whole of 10", state: "receiving")
     private static let retries = (action: "ask for another", state: "retrying")
     private static let sent = (action: "GET http://a.example/file", state: "awaiting head")
     private static let stop = (action: "stop", state: "stopping")
     private static let cuts = (action: "end cut", state: "ending body")
 
     private static let awaiting: [Event] = [.start, .learn(nil), .start]
-    private static let receiving: [Event] = awaiting + [Sample.ok(10), .sinkOK]
+    private static let receiving: [Event] = awaiting + [Sample.ok(10)]
 
     private static func insideExchange(
         _ state: String, _ outcomes: [String: (action: String, state: String)]
@@ -84,25 +86,22 @@ import Testing
                     "stalled": ("status 404", "finished"), "cut": ("status 404", "finished"),
                 ]) { $1 })),
         Row(
-            state: "beginning", way: awaiting + [Sample.ok(10)],
-            outcomes: insideExchange("beginning", ["sink ok": ("none", "receiving"), "sink throws": stop])),
-        Row(
             state: "receiving", way: receiving,
             outcomes: [
                 "piece": ("write", "receiving"), "sink pauses": ("none", "paused"), "end": cuts, "stalled": cuts,
-                "cut": cuts, "sink throws": stop, "cancel": cuts,
+                "cut": cuts, "sink throws": stop, "write throws": stop, "cancel": cuts,
             ]),
         Row(
             state: "paused", way: receiving + [.piece(5), .sinkPauses],
             outcomes: [
                 "piece": ("write", "paused"), "wrote": ("none", "receiving"), "sink resumes": ("goes on", "receiving"),
-                "end": cuts, "stalled": cuts, "cut": cuts, "sink throws": stop, "cancel": cuts,
+                "end": cuts, "stalled": cuts, "cut": cuts, "sink throws": stop, "write throws": stop, "cancel": cuts,
             ]),
         Row(
             state: "rate-limited", way: receiving + [.piece(5), .wrote(5), .wrote(1), .piece(1)],
             outcomes: [
                 "piece": ("stop", "stopping"), "wrote": ("none", "receiving"), "sink pauses": ("none", "paused"),
-                "end": cuts, "stalled": cuts, "cut": cuts, "sink throws": stop, "cancel": cuts,
+                "end": cuts, "stalled": cuts, "cut": cuts, "sink throws": stop, "write throws": stop, "cancel": cuts,
             ]),
         Row(
             state: "discarding", way: awaiting + [Sample.head(404), .judge],
@@ -139,21 +138,19 @@ import Testing
             outcomes: insideExchange(
                 "confirming",
                 [
-                    "sink ok": ("end complete", "ending body"),
-                    "sink throws": ("failed refusedBySink: the body could not be stored", "finished"),
+                    "sink ok": ("end complete", "ending body"), "sink throws": refused, "write throws": refused,
                 ])),
         Row(
             state: "ending body", way: receiving + [.piece(10), .wrote(10), .end],
             outcomes: insideExchange(
                 "ending body",
                 [
-                    "sink ok": ("body", "finished"),
-                    "sink throws": ("failed refusedBySink: the body could not be stored", "finished"),
+                    "sink ok": ("body", "finished"), "sink throws": refused, "write throws": cuts, "cancel": cuts,
                 ])),
         Row(
             state: "between ranges",
             way: [.start, .learn(Sample.held(missing: [10..<20, 30..<100])), .start, Sample.part(10...19)]
-                + [.sinkOK, .piece(10), .wrote(10), .end, .sinkOK],
+                + [.piece(10), .wrote(10), .end, .sinkOK],
             outcomes: insideExchange("between ranges", ["learn": ("body from 20", "finished")])),
         Row(
             state: "retrying", way: awaiting + [.fails(.cut)],

@@ -6,7 +6,7 @@ import Testing
 @Suite struct TransferStateMachineTests {
     private func receiving(_ request: TransferRequest = Sample.request()) throws -> MachineUnderTest {
         var machine = try MachineUnderTest(request)
-        machine.send([.start, .learn(nil), .start, Sample.ok(100), .sinkOK])
+        machine.send([.start, .learn(nil), .start, Sample.ok(100)])
         return machine
     }
 
@@ -50,7 +50,7 @@ import Testing
     @Test func `the reasons why held bytes were dropped are the result's`() throws {
         var machine = try MachineUnderTest(Sample.request())
         machine.send([.start, .learn(Sample.held(40)), .start, Sample.head(416), .end, .sinkOK, .start])
-        machine.send([Sample.ok(0), .sinkOK, .end])
+        machine.send([Sample.ok(0), .end])
         guard case .finish(.success(let result)) = machine.machine.sinkSucceeded(at: machine.now) else {
             throw Failure()
         }
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test func `a body stalls, one that is paused does not`() throws {
-        let body = [Sample.ok(100), .sinkOK, .piece(1), .wrote(1)]
+        let body = [Sample.ok(100), .piece(1), .wrote(1)]
         #expect(try isStalled(after: 11, body))
         #expect(try !isStalled(after: 1000, body + [.piece(1), .sinkPauses]))
     }

@@ -65,27 +65,27 @@ enum BodyStories {
             "a body of known length is complete",
             after: Story.begins,
             [
-                (Sample.ok(10), "begin whole of 10"), (.sinkOK, "none"), (.piece(10), "write"), (.wrote(10), "none"),
+                (Sample.ok(10), "begin whole of 10"), (.piece(10), "write"), (.wrote(10), "none"),
                 (.end, "end complete"), (.sinkOK, "body"),
             ]),
         Story(
             "a body of unknown length is complete with its end",
             after: Story.begins,
             [
-                (Sample.ok(nil), "begin whole of ?"), (.sinkOK, "none"), (.piece(7), "write"), (.wrote(7), "none"),
+                (Sample.ok(nil), "begin whole of ?"), (.piece(7), "write"), (.wrote(7), "none"),
                 (.end, "end complete"), (.sinkOK, "body"),
             ]),
         Story(
             "an empty body needs no piece",
             after: Story.begins,
             [
-                (Sample.ok(0), "begin whole of 0"), (.sinkOK, "none"), (.end, "end complete"), (.sinkOK, "body"),
+                (Sample.ok(0), "begin whole of 0"), (.end, "end complete"), (.sinkOK, "body"),
             ]),
         Story(
             "a body that is longer than its head says is cut",
             after: Story.begins,
             [
-                (Sample.ok(10), "begin whole of 10"), (.sinkOK, "none"), (.piece(11), "stop"),
+                (Sample.ok(10), "begin whole of 10"), (.piece(11), "stop"),
                 (.fails(.cut), "end cut"),
                 (.sinkOK, "failed protocolViolation: the body is longer than its head says"),
             ]),
@@ -93,7 +93,7 @@ enum BodyStories {
             "a body that is shorter than its head says is tried again",
             after: Story.begins,
             [
-                (Sample.ok(10), "begin whole of 10"), (.sinkOK, "none"), (.piece(4), "write"), (.wrote(4), "none"),
+                (Sample.ok(10), "begin whole of 10"), (.piece(4), "write"), (.wrote(4), "none"),
                 (.end, "end cut"), (.sinkOK, "ask for another"),
                 (.canRestart(nil), "wait 0.5 s: the body is shorter than its head says"),
             ]),
@@ -110,7 +110,7 @@ enum BodyStories {
             Sample.request { $0.options.maxFileSize = 9 },
             after: Story.begins,
             [
-                (Sample.ok(nil), "begin whole of ?"), (.sinkOK, "none"), (.piece(9), "write"), (.wrote(9), "none"),
+                (Sample.ok(nil), "begin whole of ?"), (.piece(9), "write"), (.wrote(9), "none"),
                 (.piece(1), "stop"), (.fails(.cut), "end discarded"),
                 (.sinkOK, "failed tooLarge: the body is larger than the limit of 9 bytes"),
             ]),
@@ -118,35 +118,74 @@ enum BodyStories {
             "a sink that refuses the head gets no body and no end",
             after: Story.begins,
             [
-                (Sample.ok(10), "begin whole of 10"), (.sinkThrows, "stop"),
-                (.fails(.cut), "failed refusedBySink: the body could not be stored"),
+                (Sample.ok(10), "begin whole of 10"), (.sinkThrows, "stop"), (.fails(.cut), "end cut"),
+                (.sinkThrows, "failed refusedBySink: the body could not be stored"),
+            ]),
+        Story(
+            "a sink that refuses the head after the body's end fails the transfer",
+            after: Story.begins,
+            [
+                (Sample.ok(10), "begin whole of 10"), (.piece(10), "write"), (.wrote(10), "none"),
+                (.end, "end complete"), (.sinkThrows, "failed refusedBySink: the body could not be stored"),
+            ]),
+        Story(
+            "a sink that refuses a piece after the body's end is told of a cut",
+            after: Story.begins,
+            [
+                (Sample.ok(10), "begin whole of 10"), (.piece(10), "write"), (.wrote(10), "none"),
+                (.end, "end complete"), (.writeThrows, "end cut"),
+                (.sinkOK, "failed refusedBySink: the body could not be stored"),
+            ]),
+        Story(
+            "a sink that refuses a piece of a body that was cut gets no other one",
+            after: Story.begins,
+            [
+                (Sample.ok(10), "begin whole of 10"), (.piece(4), "write"), (.wrote(4), "none"),
+                (.fails(.cut), "end cut"), (.writeThrows, "end cut"),
+                (.sinkOK, "failed refusedBySink: the body could not be stored"),
+            ]),
+        Story(
+            "a body that is cancelled before the sink has answered to its head is cut",
+            after: Story.begins,
+            [
+                (Sample.ok(10), "begin whole of 10"), (.piece(4), "write"), (.wrote(4), "none"), (.cancel, "end cut"),
+                (.sinkThrows, "failed cancelled: the transfer was cancelled"),
+            ]),
+        Story(
+            "a body that is cancelled after its end, and before the sink was told of that, is cut",
+            after: Story.begins,
+            [
+                (Sample.ok(10), "begin whole of 10"), (.piece(10), "write"), (.wrote(10), "none"),
+                (.end, "end complete"), (.cancel, "end cut"),
+                (.sinkOK, "failed cancelled: the transfer was cancelled"),
             ]),
         Story(
             "a sink that refuses a piece is told of the cut",
             after: Story.begins,
             [
-                (Sample.ok(10), "begin whole of 10"), (.sinkOK, "none"), (.piece(4), "write"), (.sinkThrows, "stop"),
-                (.fails(.cut), "end cut"), (.sinkThrows, "failed refusedBySink: the body could not be stored"),
+                (Sample.ok(10), "begin whole of 10"), (.piece(4), "write"), (.writeThrows, "stop"),
+                (.fails(.cut), "end cut"), (.writeThrows, "end cut"),
+                (.sinkOK, "failed refusedBySink: the body could not be stored"),
             ]),
         Story(
             "a sink that refuses the end of a whole body fails the transfer",
             after: Story.begins,
             [
-                (Sample.ok(0), "begin whole of 0"), (.sinkOK, "none"), (.end, "end complete"),
+                (Sample.ok(0), "begin whole of 0"), (.end, "end complete"),
                 (.sinkThrows, "failed refusedBySink: the body could not be stored"),
             ]),
         Story(
             "a sink that refuses a cut body gets no other one",
             after: Story.begins,
             [
-                (Sample.ok(10), "begin whole of 10"), (.sinkOK, "none"), (.fails(.cut), "end cut"),
+                (Sample.ok(10), "begin whole of 10"), (.fails(.cut), "end cut"),
                 (.sinkThrows, "failed refusedBySink: the body could not be stored"),
             ]),
         Story(
             "a paused body goes on when the sink says so, and only then",
             after: Story.begins,
             [
-                (Sample.ok(10), "begin whole of 10"), (.sinkOK, "none"), (.sinkResumes, "none"), (.piece(10), "write"),
+                (Sample.ok(10), "begin whole of 10"), (.sinkResumes, "none"), (.piece(10), "write"),
                 (.sinkPauses, "none"), (.rateAllows, "none"), (.sinkResumes, "goes on"), (.sinkResumes, "none"),
                 (.piece(10), "write"), (.wrote(10), "none"), (.end, "end complete"), (.sinkOK, "body"),
             ]),
@@ -155,7 +194,7 @@ enum BodyStories {
             Sample.request { $0.options.rateLimit = 1000 },
             after: Story.begins,
             [
-                (Sample.ok(100), "begin whole of 100"), (.sinkOK, "none"), (.piece(50), "write"), (.wrote(50), "none"),
+                (Sample.ok(100), "begin whole of 100"), (.piece(50), "write"), (.wrote(50), "none"),
                 (.piece(50), "pause"), (.sinkResumes, "none"), (.rateAllows, "none"),
                 (.wait(.milliseconds(50)), "none"),
                 (.rateAllows, "goes on"), (.piece(50), "write"), (.wrote(50), "none"), (.end, "end complete"),
@@ -193,7 +232,7 @@ enum BodyStories {
             },
             after: Story.begins,
             [
-                (Sample.head(503, [.contentLength: "4"]), "begin whole of 4"), (.sinkOK, "none"), (.piece(4), "write"),
+                (Sample.head(503, [.contentLength: "4"]), "begin whole of 4"), (.piece(4), "write"),
                 (.wrote(4), "none"), (.end, "end complete"), (.sinkOK, "body"),
             ]),
         Story(
@@ -204,7 +243,7 @@ enum BodyStories {
             },
             [
                 (.start, "ask held"), (.learn(nil), "again"), (.start, "GET \(Sample.url), as user"),
-                (Sample.head(401, [.contentLength: "4"]), "none"), (.judge, "begin whole of 4"), (.sinkOK, "none"),
+                (Sample.head(401, [.contentLength: "4"]), "none"), (.judge, "begin whole of 4"),
                 (.piece(4), "write"), (.wrote(4), "none"), (.end, "end complete"), (.sinkOK, "body"),
             ]),
         Story(
@@ -213,8 +252,7 @@ enum BodyStories {
             after: Story.begins,
             [
                 (Sample.head(404, [.contentLength: "0"]), "none"), (.end, "begin whole of 0"),
-                (.sinkOK, "end complete"),
-                (.sinkOK, "body"),
+                (.end, "end complete"), (.sinkOK, "body"),
             ]),
         Story(
             "a sink that refuses a body whose exchange has ended ends the transfer",
@@ -222,7 +260,7 @@ enum BodyStories {
             after: Story.begins,
             [
                 (Sample.head(404, [.contentLength: "0"]), "none"), (.end, "begin whole of 0"),
-                (.sinkThrows, "failed refusedBySink: the body could not be stored"),
+                (.end, "end complete"), (.sinkThrows, "failed refusedBySink: the body could not be stored"),
             ]),
     ]
 }

@@ -1,0 +1,67 @@
+import Units
+
+/// The received head and bytes of a body that a transfer has not yet passed to its sink.
+///
+/// A full block is passed on immediately, and an incomplete one with the end of the body or after a short time. A small body is thus passed on as a
+/// whole, and wakes its task once.
+struct Handover {
+    /// The longest time for which an incomplete block is kept.
+    private static let longestWait = Duration.milliseconds(5)
+
+    private let calls: SinkCalls
+    private var start: BodyStart?
+    private var block: Block?
+    /// The number of bytes of the body that have not arrived, if its length is known.
+    private var rest: Int64?
+    private var since: MonotonicTime?
+
+    init(to calls: SinkCalls) { self.calls = calls }
+
+    /// Begins a body. The sink of a long one can create its file while the bytes arrive.
+    mutating func begin(_ start: BodyStart, now: MonotonicTime) {
+        self.start = start
+        since = now
+        rest =
+            switch start.placement {
+            case .whole(let length): length
+            case .range(let range, _): range.upperBound - range.lowerBound
+            case .alreadyComplete: 0
+            }
+        if let rest, rest > Block.size { handOver() }
+    }
+
+    /// Accepts bytes of the body. Returns false if too many bytes wait for the sink.
+    mutating func take(_ bytes: UnsafeRawBufferPointer, now: MonotonicTime) -> Bool {
+        if block == nil, !calls.hasRoom() { return false }
+        var left = bytes
+        while !left.isEmpty {
+            let block = block ?? Block(for: rest)
+            let count = block.append(left)
+            left = UnsafeRawBufferPointer(rebasing: left[count...])
+            rest? -= Int64(count)
+            self.block = block
+            // The last bytes are passed on together with the end.
+            if block.isFull, rest != 0 || !left.isEmpty { handOver() }
+        }
+        if block != nil { since = since ?? now }
+        return true
+    }
+
+    /// Passes on what has arrived, and then another call.
+    mutating func handOver(before last: SinkCalls.Call? = nil) {
+        calls.add(start.map { .begin($0) }, block.map { .write($0) }, last)
+        (start, block, since) = (nil, nil, nil)
+    }
+
+    /// Passes on what has waited for long enough.
+    ///
+    /// - Returns: The time at which something is to be passed on; `nil` if nothing waits.
+    mutating func handOver(at now: MonotonicTime) -> MonotonicTime? {
+        guard let since else { return nil }
+        let due = since + Self.longestWait
+        // The loop waits for whole milliseconds.
+        if due > now + .milliseconds(1) { return due }
+        handOver()
+        return nil
+    }
+}

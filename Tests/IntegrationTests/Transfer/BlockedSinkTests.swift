@@ -1,0 +1,172 @@
+import ConcurrencyPrimitives
+import Foundation
+import TestSupport
+import Testing
+import Transfer
+
+/// A sink that waits for its disk, or for another process, holds up its own transfer, and no other one of the engine.
+@Suite(.fewAtATime) struct BlockedSinkTests {
+    /// The size of a body that is longer than what a transfer holds for its sink.
+    private static let longSize: Int64 = 4 << 20
+
+    private let representation = Representation(seed: 71, size: 300_000)
+
+    enum Call: CaseIterable {
+        case attach, held, begin, write, writeBatchComplete, end, canRestart
+    }
+
+    /// A sink that blocks its thread in the first of certain calls.
+    private final class BlockedSink: BodySink {
+        private let call: Call
+        private let base: PartialSink
+        private let release = CountingSemaphore(0)
+        private let state = Locked((isBlocked: false, hasBlocked: false))
+
+        init(_ call: Call, _ base: PartialSink = PartialSink()) {
+            self.call = call
+            self.base = base
+        }
+
+        var isBlocked: Bool { state.withLock { $0.isBlocked } }
+
+        func goOn() { release.signal() }
+
+        private func block(in call: Call) {
+            let blocks = state.withLock { state in
+                guard call == self.call, !state.hasBlocked else { return false }
+                state = (true, true)
+                return true
+            }
+            guard blocks else { return }
+            release.wait()
+            state.withLock { $0.isBlocked = false }
+        }
+
+        func attach(_ transfer: any TransferControl) {
+            block(in: .attach)
+            base.attach(transfer)
+        }
+
+        func held() -> HeldPartial? {
+            block(in: .held)
+            return base.held()
+        }
+
+        func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
+            block(in: .begin)
+            try base.begin(head, placement)
+        }
+
+        func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
+            block(in: .write)
+            return try base.write(bytes)
+        }
+
+        func writeBatchComplete() { block(in: .writeBatchComplete) }
+
+        func end(_ ending: AttemptEnding) throws {
+            block(in: .end)
+            try base.end(ending)
+        }
+
+        func canRestart() -> Bool {
+            block(in: .canRestart)
+            return base.canRestart()
+        }
+    }
+
+    /// Runs a transfer on a thread that its sink may block.
+    private func start(
+        _ engine: TransferEngine, _ url: String, into sink: any BodySink
+    ) -> Task<TransferResult, any Error> {
+        Task(executorPreference: BlockingExecutor(width: 1)) {
+            try await engine.run(TransferRequest(testing: url), into: sink)
+        }
+    }
+
+    /// The first attempt at `/cut` is cut, and one at `/long` sends a long body.
+    private func origin() throws -> ScriptedOrigin {
+        try ScriptedOrigin { [representation] request in
+            if request.path == "/long" { return Behaviour(Representation(seed: 72, size: Self.longSize)) }
+            var behaviour = Behaviour(representation)
+            if request.path == "/cut", request["range"] == nil { behaviour.cutAfter = 100_000 }
+            // Nothing comes for a while: what has come is given out.
+            if request.path == "/slow", request["range"] == nil { behaviour.stallAfter = 100_000 }
+            return behaviour
+        }
+    }
+
+    @Test(arguments: Call.allCases)
+    func `a transfer whose sink blocks in any call does not hold up another one`(_ call: Call) async throws {
+        let origin = try origin()
+        let engine = TransferEngine()
+        let target = PartialSink()
+        let blocked = BlockedSink(call, target)
+        let path = call == .canRestart ? "/cut" : call == .writeBatchComplete ? "/slow" : "/file"
+        let first = start(engine, origin.url(path), into: blocked)
+        #expect(await eventually { blocked.isBlocked })
+        let other = PartialSink()
+        let second = start(engine, origin.url("/other"), into: other)
+        #expect(await eventually(within: patience / 6) { other.calls.last == .end(.complete) })
+        #expect(other.bytes == representation.content.bytes())
+        #expect(blocked.isBlocked)
+        blocked.goOn()
+        #expect(try await second.value.outcome == .body)
+        if call == .writeBatchComplete { first.cancel() }
+        _ = await first.result
+        if call != .writeBatchComplete { #expect(target.bytes == representation.content.bytes()) }
+        await engine.shutDown()
+    }
+
+    @Test func `a body that comes faster than its sink takes it waits, and nothing of it is lost`() async throws {
+        let origin = try origin()
+        let engine = TransferEngine()
+        let target = PartialSink()
+        let blocked = BlockedSink(.begin, target)
+        let run = start(engine, origin.url("/long"), into: blocked)
+        #expect(await eventually { blocked.isBlocked })
+        // The engine holds a part of the body, and the origin waits with the rest.
+        #expect(await eventually { engine.totals.bytesReceived >= 1 << 20 })
+        #expect(engine.totals.bytesReceived <= 3 << 19)
+        blocked.goOn()
+        #expect(try await run.value.bytesReceived == Self.longSize)
+        #expect(target.bytes == Content(seed: 72, size: Self.longSize).bytes())
+        await engine.shutDown()
+    }
+
+    @Test(arguments: [Call.begin, .write])
+    func `a transfer that is cancelled while its sink blocks gives the sink what had come, and ends it once`(
+        _ call: Call
+    ) async throws {
+        let origin = try origin()
+        let engine = TransferEngine()
+        let target = PartialSink()
+        let blocked = BlockedSink(call, target)
+        let run = start(engine, origin.url("/long"), into: blocked)
+        #expect(await eventually { blocked.isBlocked && engine.totals.bytesReceived >= 1 << 20 })
+        run.cancel()
+        blocked.goOn()
+        let outcome = await run.result
+        #expect(throws: TransferError.self) { try outcome.get() }
+        #expect(target.calls == [.held, .begin(.whole(length: Self.longSize)), .end(.cut)])
+        #expect(target.bytes.count >= 1 << 20)
+        #expect(target.bytes == Content(seed: 72, size: Self.longSize).bytes(0..<Int64(target.bytes.count)))
+        await engine.shutDown()
+    }
+
+    @Test func `an engine that is shut down while a sink blocks ends its transfer when the sink returns`() async throws
+    {
+        let origin = try origin()
+        let engine = TransferEngine()
+        let target = PartialSink()
+        let blocked = BlockedSink(.begin, target)
+        let run = start(engine, origin.url("/long"), into: blocked)
+        #expect(await eventually { blocked.isBlocked })
+        let stop = Task { await engine.shutDown() }
+        blocked.goOn()
+        await stop.value
+        let outcome = await run.result
+        #expect(throws: TransferError.self) { try outcome.get() }
+        #expect(target.calls == [.held, .begin(.whole(length: Self.longSize)), .end(.cut)])
+    }
+}
