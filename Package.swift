@@ -54,9 +54,9 @@ let package = Package(
     targets: [
         // System libraries and C shims.
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-        .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
         .target(name: "CLibcurl", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "CLinux"),
+        .target(name: "CXXHash"),
         .target(
             name: "CImageCodec",
             linkerSettings: ["dl", "m"].map { .linkedLibrary($0) }),

@@ -8,7 +8,7 @@ let package = Package(
     dependencies: [.package(url: "https://github.com/apple/swift-log", from: "1.6.0")],
     targets: [
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
-        .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash"),
+        .target(name: "CXXHash"),
         .target(name: "CLinux"),
         .target(name: "ConcurrencyPrimitives"),
         .target(name: "TextIdentity"),

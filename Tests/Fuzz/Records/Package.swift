@@ -15,7 +15,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3"),
-        .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash"),
+        .target(name: "CXXHash"),
         .target(name: "CLinux"),
         .target(name: "ConcurrencyPrimitives"),
         .target(name: "Units"),
