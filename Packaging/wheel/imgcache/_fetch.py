@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Union
+
+from imgcache._errors import ImgcacheError, error_for
+from imgcache._program import program
+
+if TYPE_CHECKING:
+    import subprocess
+
+StrPath = Union[str, "os.PathLike[str]"]
+
+
+@dataclass(frozen=True)
+class Item:
+    """The result for one URL of a run.
+
+    Either `path` is the file and `error` is None, or `error` is the reason and `path` is None. `source` says where the bytes came from:
+    "network", "resumed", "fresh", "revalidated" and others.
+    """
+
+    url: str
+    path: Path | None = None
+    size: int | None = None
+    source: str | None = None
+    error: ImgcacheError | None = None
+
+
+def fetch(
+    url: str,
+    *,
+    sha256: str | None = None,
+    output: StrPath | None = None,
+    mirrors: Iterable[str] = (),
+    cache_dir: StrPath | None = None,
+    show_progress: bool = False,
+    options: Sequence[str] = (),
+) -> Path:
+    """Downloads a file through the cache and returns its path. An interrupted download is resumed by the next call.
+
+    The path is the cached file, which must not be changed, or `output`. `sha256` is the digest, in hexadecimal, that the file must have.
+    `mirrors` are further URLs of the same file. `show_progress` lets the command draw its progress on standard error. `options` are
+    further options of `imgcache fetch`, such as `["--offline"]`.
+    """
+    words = ["--sha256", sha256] if sha256 is not None else []
+    for mirror in mirrors:
+        words += ["--mirror", mirror]
+    if output is not None:
+        # For the command, "-" is standard output.
+        words += ["--output", os.path.join(".", output) if os.fspath(output) == "-" else os.fspath(output)]
+    words += _common_words(cache_dir, show_progress, options)
+    # To the end: the command may still have to store what it has reported.
+    for item in list(_items([*words, "--", url], None, show_progress)):
+        if item.error is not None:
+            raise item.error
+        if item.path is not None:
+            return item.path
+    raise ImgcacheError("the command reported no result", exit_code=0, kind="other", url=url)
+
+
+def fetch_all(
+    urls: Iterable[str],
+    *,
+    directory: StrPath | None = None,
+    parallel: int | None = None,
+    cache_dir: StrPath | None = None,
+    show_progress: bool = False,
+    options: Sequence[str] = (),
+) -> Iterator[Item]:
+    """Downloads files in parallel and yields one item for each URL, in order of completion.
+
+    A failed URL is an item with an error; the others are still downloaded. The files are put into `directory`, or stay in the cache. If
+    the iteration is abandoned, running downloads are interrupted, and the next call resumes them. `urls` is read to its end first.
+    """
+    words = ["--directory", os.fspath(directory)] if directory is not None else []
+    if parallel is not None:
+        words += ["--parallel", str(parallel)]
+    words += _common_words(cache_dir, show_progress, options)
+    listed = list(urls)
+    for url in listed:
+        # Another line of the list could be something other than a URL.
+        if not url.startswith(("http://", "https://")) or any(character.isspace() for character in url):
+            raise error_for(2, f"{url!r} is not an http or https URL", kind="invalid-request", url=url)
+    if not listed:
+        return iter(())
+    return _items([*words, "--input-file", "-"], "".join(url + "\n" for url in listed), show_progress)
+
+
+def _common_words(cache_dir: StrPath | None, show_progress: bool, options: Sequence[str]) -> list[str]:
+    words = ["--cache-dir", os.fspath(cache_dir)] if cache_dir is not None else []
+    return [*words, *([] if show_progress else ["--quiet"]), *options]
+
+
+def _items(words: list[str], text: str | None, show_progress: bool) -> Iterator[Item]:
+    """Runs `imgcache fetch --json` with standard input `text`, and yields its results."""
+    # Imported here: an import of the package takes a few milliseconds less.
+    import subprocess
+    import tempfile
+
+    # Files in place of pipes: nothing waits for a reader.
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as messages:
+        if text is not None:
+            given.write(text.encode())
+            given.seek(0)
+        child = subprocess.Popen(
+            [program(), "fetch", "--json", *words],
+            stdin=given,
+            stdout=subprocess.PIPE,
+            stderr=None if show_progress else messages,
+        )
+        has_failed = False
+        try:
+            assert child.stdout is not None
+            for line in child.stdout:
+                item = _item(json.loads(line))
+                has_failed = has_failed or item.error is not None
+                yield item
+            status = child.wait()
+        finally:
+            _end(child)
+        if status != 0 and not has_failed:
+            raise _failure(status, messages)
+
+
+def _item(result: dict[str, Any]) -> Item:
+    url: str = result["url"]
+    if "error" in result:
+        return Item(url, error=error_for(result["exit_code"], result["error"], kind=result.get("kind"), url=url))
+    path = result.get("output") or result.get("path")
+    return Item(url, path=Path(path) if path else None, size=result.get("size"), source=result.get("source"))
+
+
+def _failure(status: int, messages: IO[bytes]) -> ImgcacheError:
+    messages.seek(0)
+    text = messages.read().decode(errors="replace").strip() or "see standard error"
+    if status < 0:
+        return ImgcacheError(f"the command was ended by signal {-status}: {text}", exit_code=128 - status, kind="other")
+    return error_for(status, text.removeprefix("imgcache: ").removeprefix("Error: "))
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Interrupts a command that is still running, so that it keeps what it has received."""
+    import signal
+    import subprocess
+
+    if child.stdout is not None:
+        child.stdout.close()
+    if child.poll() is None:
+        child.send_signal(signal.SIGINT)
+        try:
+            child.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
