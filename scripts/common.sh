@@ -40,6 +40,8 @@ have() {
     libavif-dev) pkg-config --exists libavif ;;
     libgif-dev) pkg-config --exists libgif || [ -e /usr/include/gif_lib.h ] ;;
     ca-certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] ;;
+    binutils) command -v readelf ;;
+    dpkg-dev) command -v dpkg-shlibdeps ;;
     aria2) command -v aria2c ;;
     nodejs) command -v node ;;
     chromium) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
