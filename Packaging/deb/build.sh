@@ -95,7 +95,8 @@ FIELDS
     # The package has its programs in /usr/bin and a user of its own.
     mkdir -p "$root/usr/lib/systemd/system" "$root/DEBIAN"
     sed -e '/^# systemd unit/,/^$/d' -e 's,/usr/local/bin/,/usr/bin/,' \
-        -e 's/^# A user that exists while the service runs; /# /' -e 's/^DynamicUser=yes$/User=imgcache\nGroup=imgcache/' \
+        -e 's/^# A user that exists while the service runs; the/# The/' -e 's/^DynamicUser=yes$/User=imgcache\nGroup=imgcache/' \
+        -e 's, (scripts/dist/fleet/fleet.env),,' \
         scripts/dist/imgcache-server.service >"$root/usr/lib/systemd/system/imgcache-server.service"
     echo /etc/imgcache/imgcache.json >"$root/DEBIAN/conffiles"
     install -m 755 Packaging/deb/postinst Packaging/deb/prerm Packaging/deb/postrm "$root/DEBIAN"
