@@ -35,11 +35,8 @@ package struct ByteSize: Equatable, Sendable {
 
     /// The exact number as text that ``init(text:)`` parses: `3MiB`, `1000`.
     package var exactText: String {
-        for (shift, unit) in [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")] as [(Int64, String)]
-        where bytes > 0 && bytes % (1 << shift) == 0 {
-            return "\(bytes >> shift)\(unit)"
-        }
-        return "\(bytes)"
+        let power = bytes > 0 ? min(bytes.trailingZeroBitCount / 10, 4) : 0
+        return "\(bytes >> Int64(10 * power))\(["", "KiB", "MiB", "GiB", "TiB"][power])"
     }
 }
 
