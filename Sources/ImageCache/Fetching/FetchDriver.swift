@@ -85,7 +85,9 @@ struct FetchDriver {
         case .lookUp(let purpose): return try lookUp(purpose)
         case .lock:
             lock = try fetcher.tryLock(resolved)
-            return lock == nil ? .busy : .locked
+            if lock == nil { return .busy }
+            // Another fetch may have stored the response and released the lock since the look-up.
+            return fetcher.store.isCurrent(generation) ? .locked : .lockedAfterChange
         case .follow: return try await follow()
         case .wait(let waiting):
             noteWait()

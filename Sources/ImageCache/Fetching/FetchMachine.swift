@@ -35,7 +35,8 @@ struct FetchMachine: Sendable {
         case following
         /// Another fetch has the key's lock, and this one waits for it within its own time limits.
         case waiting
-        /// The wait has ended. The store is looked up again, first for the response that the other fetch stored.
+        /// The wait has ended, or another fetch has ended before the lock was tried. The store is looked up again, first for the response that the
+        /// other fetch stored.
         case lookingUpAfterWait
         /// The store that several machines share is looked up.
         case askingRemote
@@ -105,6 +106,8 @@ struct FetchMachine: Sendable {
             self.conditional = conditional
             return turn == .shared ? go(.locking, .lock) : askOrigin(.first)
         case (.locking, .locked): return turn == .shared ? askRemote() : go(.lookingUp, .lookUp(.first))
+        case (.locking, .lockedAfterChange):
+            return turn == .shared ? go(.lookingUpAfterWait, .lookUp(.afterWait)) : go(.lookingUp, .lookUp(.first))
         case (.locking, .busy): return busy()
         case (.following, .followed): return end(.serve)
         case (.following, .notFollowable): return go(.waiting, .wait(consumer.waiting))
@@ -245,6 +248,8 @@ enum FetchEvent: Sendable {
     case began
     case lookedUp(LookedUp)
     case locked
+    /// The lock was free, and the resource has changed since the look-up.
+    case lockedAfterChange
     /// Another fetch has the lock. After a wait: it still has the lock.
     case busy
     /// The response of the other fetch answered this request.
@@ -286,7 +291,7 @@ enum FetchEvent: Sendable {
 enum FetchAction: Sendable {
     /// Looks for stored responses: `lookedUp`.
     case lookUp(FetchLookUp)
-    /// Tries the key's lock: `locked` or `busy`.
+    /// Tries the key's lock: `locked`, `lockedAfterChange` or `busy`.
     case lock
     /// Answers from the body of another fetch of this process: `followed` or `notFollowable`.
     case follow

@@ -118,6 +118,9 @@ struct FetchMachineTests {
 
     static let turns: [Row] = [
         Row(file, [.began, miss], .locked, "ask origin first", .askingOrigin),
+        Row(file, [.began, miss], .lockedAfterChange, "look up afterWait", .lookingUpAfterWait),
+        Row(file, [.began, miss, .lockedAfterChange], hit, "serve", .ended),
+        Row(file, [.began, miss, .lockedAfterChange], miss, "ask origin first", .askingOrigin),
         Row(file, [.began, miss], .busy, "wait untilStalled", .waiting),
         Row(file, [.began, miss], broken, "fail store io", .ended),
         Row(file, [.began, miss], .cancelled, "fail cancelled", .ended),
@@ -125,6 +128,7 @@ struct FetchMachineTests {
         Row(response, [.began, miss], .busy, "follow", .following),
         Row(alone, [.began, miss], .busy, "ask origin first", .askingOrigin),
         Row(revalidation, [.began], .locked, "look up first", .lookingUp),
+        Row(revalidation, [.began], .lockedAfterChange, "look up first", .lookingUp),
         Row(revalidation, [.began], .busy, "fail cancelled", .ended),
         Row(response, waiting, .followed, "serve", .ended),
         Row(response, waiting, .notFollowable, "wait atMost(1.0 seconds)", .waiting),
@@ -280,7 +284,7 @@ struct FetchMachineTests {
     static let phases: [(Phase, Kind, [FetchEvent], belonging: Set<String>)] = [
         (.ready, remote, [], ["began"]),
         (.lookingUp, remote, [.began], ["miss", "hit", "notCached"]),
-        (.locking, remote, [.began, miss], ["locked", "busy"]),
+        (.locking, remote, [.began, miss], ["locked", "lockedAfterChange", "busy"]),
         (.following, response, waiting, ["followed", "notFollowable"]),
         (.waiting, remote, waiting, ["locked", "busy"]),
         (.lookingUpAfterWait, remote, waiting + [.locked], ["miss", "hit", "notCached"]),
@@ -304,7 +308,7 @@ struct FetchMachineTests {
     ]
 
     static let allEvents: [FetchEvent] = [
-        .began, miss, hit, .lookedUp(.notCached), .locked, .busy, .followed, .notFollowable, .remoteStored,
+        .began, miss, hit, .lookedUp(.notCached), .locked, .lockedAfterChange, .busy, .followed, .notFollowable, .remoteStored,
         .remoteMissed, .passedThrough, .announcedStoredBody, .partialDropped, .compared(isEqual: true), .notModified,
         status(503), unreachable, .pin(maxStale: 5, at: now), .bodyEnded(), .committed, .outdated, .confirmed, .opened,
         .evicted,

@@ -1,0 +1,47 @@
+import ConcurrencyPrimitives
+import Dispatch
+import Foundation
+import ImageCache
+import TestSupport
+import Testing
+
+/// Another process on the directory, which here is another cache, fetches the same file.
+@Suite(.fewAtATime) struct OtherProcessTests {
+    private let directory: TestDirectory
+    private let other: DownloadCache
+
+    init() throws {
+        directory = try TestDirectory()
+        other = try DownloadCache(directory: directory.path("cache"))
+    }
+
+    /// The moments at which a fetch reads the clock, until its request is sent.
+    @Test(arguments: 1...6)
+    func `a file that another process stores at any moment before the request is not requested again`(
+        _ moment: Int
+    ) async throws {
+        let representation = Representation(seed: 75, size: 50_000)
+        let origin = try ScriptedOrigin { _ in Behaviour(representation) }
+        let readings = Locked(0)
+        var configuration = DownloadCache.Configuration()
+        configuration.now = { [other] in
+            if readings.withLock({
+                $0 += 1; return $0
+            }) == moment {
+                let isStored = DispatchSemaphore(value: 0)
+                Task(executorPreference: BlockingExecutor(width: 1)) {
+                    _ = try? await other.file(for: FileRequest(origin.url()))
+                    isStored.signal()
+                }
+                // When the fetch has the lock, the other one waits for it.
+                _ = isStored.wait(timeout: .now() + 1)
+            }
+            return Date()
+        }
+        let cache = try DownloadCache(directory: directory.path("cache"), configuration: configuration)
+        let file = try await cache.file(for: FileRequest(origin.url()))
+        #expect(representation.content.equalsFile(at: file.path))
+        #expect(try await other.file(for: FileRequest(origin.url())).path == file.path)
+        #expect(origin.requests.count == 1)
+    }
+}
