@@ -308,11 +308,10 @@ struct FetchMachineTests {
     ]
 
     static let allEvents: [FetchEvent] = [
-        .began, miss, hit, .lookedUp(.notCached), .locked, .lockedAfterChange, .busy, .followed, .notFollowable, .remoteStored,
-        .remoteMissed, .passedThrough, .announcedStoredBody, .partialDropped, .compared(isEqual: true), .notModified,
-        status(503), unreachable, .pin(maxStale: 5, at: now), .bodyEnded(), .committed, .outdated, .confirmed, .opened,
-        .evicted,
-        broken, .cancelled,
+        .began, miss, hit, .lookedUp(.notCached), .locked, .lockedAfterChange, .busy, .followed, .notFollowable,
+        .remoteStored, .remoteMissed, .passedThrough, .announcedStoredBody, .partialDropped, .compared(isEqual: true),
+        .notModified, status(503), unreachable, .pin(maxStale: 5, at: now), .bodyEnded(), .committed, .outdated,
+        .confirmed, .opened, .evicted, broken, .cancelled,
     ]
 
     @Test(arguments: Phase.allCases, allEvents)
