@@ -15,6 +15,8 @@ struct SinkTask {
     private var refusal: (cause: any Error, isBodyOpen: Bool)?
     /// True if the remaining bytes of the current body are dropped, because the sink has paused and its exchange was cut.
     private var isDropping = false
+    /// The number of bytes of the current body that the sink has, and the length of the body.
+    private var accepted: (bytes: Int64, total: Int64?) = (0, nil)
     /// True if the sink received bytes since the last ``BodySink/writeBatchComplete()``.
     private var hasNews = false
 
@@ -59,6 +61,7 @@ struct SinkTask {
     private mutating func perform(_ call: SinkCalls.Call) async -> Result<TransferResult, TransferError>? {
         switch call {
         case .begin(let start):
+            accepted = (start.resumedFrom, start.total)
             do {
                 try sink.begin(start.head, start.placement)
                 isBodyOpen = true
@@ -83,7 +86,10 @@ struct SinkTask {
             calls.willWrite()
             do {
                 hasNews = true
-                if case .accepted = try sink.write(block.bytes) { return }
+                if case .accepted = try sink.write(block.bytes) {
+                    accepted.bytes += Int64(block.count)
+                    return
+                }
             } catch {
                 return refuse(error)
             }
@@ -107,6 +113,8 @@ struct SinkTask {
     ) -> Result<TransferResult, TransferError>? {
         var machine = machine
         var action = first
+        // The engine has reported bytes that the sink does not have.
+        if refusal != nil || isDropping { events(.received(accepted.bytes, total: accepted.total)) }
         if let refusal {
             action = machine.sinkFailed(refusal.cause, isBodyOpen: refusal.isBodyOpen)
         } else if isDropping, case .endBody(.complete) = action {
