@@ -181,14 +181,18 @@ extension TransferStateMachine {
             }
         }
 
-        /// True if the held bytes are not to be kept.
-        var isOfInvalidBytes: Bool {
+        /// The ending that is reported to the sink.
+        var ending: AttemptEnding {
             switch self {
-            case .startOver: true
-            case .failed(let error): error.code == .tooLarge
-            case .complete, .range, .cancelled: false
+            case .complete, .range: .complete
+            case .failed(let error): error.code == .tooLarge ? .discarded : .cut
+            case .startOver: .discarded
+            case .cancelled: .cut
             }
         }
+
+        /// The ending if the sink has not received the whole body.
+        var endingIfIncomplete: AttemptEnding { ending == .complete ? .cut : ending }
     }
 
     /// The reason for a retry.

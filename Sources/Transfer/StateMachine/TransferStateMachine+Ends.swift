@@ -21,7 +21,7 @@ extension TransferStateMachine {
         case .receivingBody(let response, _): return bodyEnded(end, response, exchange.request)
         case .discarding(let conclusion, _): return concluded(conclusion, exchange.request, retryAfter)
         case .stopping(.failure(let error, let isBodyOpen)): return attemptFailed(error, isBodyOpen: isBodyOpen)
-        case .stopping(.restart(let reason, _)): return startOver(reason)
+        case .stopping(.restart(let reason, _)): return endBody(.startOver(reason))
         }
     }
 
@@ -61,17 +61,20 @@ extension TransferStateMachine {
         if let length = response.length, received < length {
             // A response that is shorter than announced, although its end is marked, is invalid. One that ends with the connection was cut.
             if case .range = response.placement, !response.head.endsWithConnection {
-                return startOver("206 with \(received) bytes for a range of \(length)")
+                return endBody(.startOver("206 with \(received) bytes for a range of \(length)"))
             }
             let error = error(.cut, "the body is shorter than its head says", isRetryable: true)
             return attemptFailed(error, isBodyOpen: true)
         }
         if case .range = response.placement, let before = sent.plan.held, before.missing.count > 1 {
-            state = .consulting(.ending(.range(response.head, before: before)))
-        } else {
-            state = .consulting(.ending(.complete(response.head)))
+            return endBody(.range(response.head, before: before))
         }
-        return .endBody(.complete)
+        return endBody(.complete(response.head))
+    }
+
+    mutating func endBody(_ body: EndedBody) -> Action {
+        state = .consulting(.ending(body))
+        return .endBody(body.ending)
     }
 
     private mutating func concluded(
@@ -118,15 +121,8 @@ extension TransferStateMachine {
         return .again(restarting: restarting)
     }
 
-    private mutating func startOver(_ reason: String) -> Action {
-        state = .consulting(.ending(.startOver(reason)))
-        return .endBody(.discarded)
-    }
-
     mutating func attemptFailed(_ error: TransferError, isBodyOpen: Bool) -> Action {
-        guard isBodyOpen else { return considerRetry(.failure(error)) }
-        state = .consulting(.ending(.failed(error)))
-        return .endBody(error.code == .tooLarge ? .discarded : .cut)
+        isBodyOpen ? endBody(.failed(error)) : considerRetry(.failure(error))
     }
 
     mutating func considerRetry(_ cause: RetryCause) -> Action {

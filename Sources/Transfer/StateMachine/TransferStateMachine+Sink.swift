@@ -7,8 +7,7 @@ extension TransferStateMachine {
     mutating func sinkSucceeded(at now: MonotonicTime) -> Action {
         switch state {
         case .consulting(.confirming(let head)):
-            state = .consulting(.ending(.complete(head)))
-            return .endBody(.complete)
+            return endBody(.complete(head))
         case .consulting(.ending(let ended)): return bodyClosed(ended)
         default: return .none
         }
@@ -38,7 +37,7 @@ extension TransferStateMachine {
         case .exchanging(let exchange, .receivingBody): return stop(exchange, refused(cause), isBodyOpen: true)
         case .consulting(.ending(let ended)) where isBodyOpen:
             if case .cancelled = ended {} else { state = .consulting(.ending(.failed(refused(cause)))) }
-            return .endBody(ended.isOfInvalidBytes ? .discarded : .cut)
+            return .endBody(ended.endingIfIncomplete)
         case .consulting(.ending(.cancelled)): return cancelled()
         // The first error of the sink is reported.
         case .consulting(.ending(.failed(let error))) where error.code == .refusedBySink: return fail(error)

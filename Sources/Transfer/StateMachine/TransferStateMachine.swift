@@ -113,11 +113,10 @@ struct TransferStateMachine: Sendable {
         switch state {
         case .finished: return .none
         case .exchanging(_, let stage) where stage.isBodyOpen:
-            state = .consulting(.ending(.cancelled))
-            return .endBody(.cut)
+            return endBody(.cancelled)
         case .consulting(.ending(let ended)):
             state = .consulting(.ending(.cancelled))
-            return .endBody(ended.isOfInvalidBytes ? .discarded : .cut)
+            return .endBody(ended.endingIfIncomplete)
         case .ready, .exchanging, .consulting: return cancelled()
         }
     }
