@@ -82,8 +82,9 @@ final class SegmentControls: TransferControl {
 
     /// Ends one connection.
     func stop(_ id: SegmentPlanner.ID) {
-        if id == SegmentPlanner.stream { self[id]?.cancel() }
-        state.withLock { $0.tasks[id] }?.cancel()
+        let (stream, task) = state.withLock { (id == SegmentPlanner.stream ? $0.connections[id] : nil, $0.tasks[id]) }
+        stream?.cancel()
+        task?.cancel()
     }
 
     /// Ends all connections but the stream.

@@ -64,10 +64,9 @@ extension SegmentedTransfer {
 
     /// The planner's next actions; none if there is no partial that can be resumed.
     func next() -> [SegmentPlanner.Action] {
-        let limit = line.segmentLimit
-        return state.withLock { state in
+        state.withLock { state in
             guard !state.isOver, !controls.isCancelled, !state.isStreamAtSink,
-                let actions = state.planner?.actions(at: now(), limit: limit), !actions.isEmpty
+                let actions = state.planner?.actions(at: now(), limit: line.segmentLimit), !actions.isEmpty
             else { return [] }
             if state.isDivided { return actions }
             guard let held = state.resumable, held.total == state.total, held.defect == nil else {

@@ -38,7 +38,7 @@ extension SegmentedTransfer {
             var held: HeldPartial?
             if case .range = placement { held = sink.held() }
             try sink.begin(head, placement)
-            let (unit, resumable) = (sink.segmentUnit, sink.held())
+            let (unit, resumable) = (sink.segmentUnit, held == nil ? nil : sink.held())
             line.noteLimit()
             state.withLock { state in
                 state.resumable = resumable
@@ -86,24 +86,27 @@ extension SegmentedTransfer {
         guard let result = try alone({ try writeAlone(bytes) }) else {
             return try write(bytes, of: SegmentPlanner.stream)
         }
-        if case .accepted = result { perform(next()) }
+        let actions = next()
+        if !actions.isEmpty { perform(actions) }
         return result
     }
 
     private func writeAlone(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
         let result = try sink.write(bytes)
         guard case .accepted = result else { return result }
-        let isFirst = state.withLock { $0.planner != nil && $0.resumable == nil }
-        let resumable = isFirst ? sink.held() : nil
-        line.noteLimit()
-        state.withLock { state in
-            state.resumable = state.resumable ?? resumable
+        let (isPlanned, isFirst) = state.withLock { state in
             state.count.held += Int64(bytes.count)
             state.count.taken += Int64(bytes.count)
             guard let room = state.planner?.room(for: SegmentPlanner.stream, wanting: Int64(bytes.count)) else {
-                return
+                return (false, false)
             }
             state.planner?.received(room, by: SegmentPlanner.stream, at: now())
+            return (true, state.resumable == nil)
+        }
+        if isPlanned { line.noteLimit() }
+        if isFirst {
+            let resumable = sink.held()
+            state.withLock { $0.resumable = resumable }
         }
         return result
     }
