@@ -169,15 +169,15 @@ package final class BodyWriter {
         while !rest.isEmpty {
             let block = BlockMap.range(of: BlockMap.index(of: buffer.end), total: total)
             let count = min(rest.count, Int(block.upperBound - buffer.end))
+            let part = UnsafeRawBufferPointer(rebasing: rest[..<count])
+            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            // A whole block is written without a copy.
             if count == block.count, partial != nil {
-                // A whole block is written without a copy.
-                try flush(UnsafeRawBufferPointer(rebasing: rest[..<count]), at: block.lowerBound)
-                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+                try flush(part, at: block.lowerBound)
                 continue
             }
             let expected = total.map { Int(min($0, BlockMap.blockSize)) } ?? Int(BlockMap.blockSize)
-            buffer.append(UnsafeRawBufferPointer(rebasing: rest[..<count]), capacity: expected)
-            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            buffer.append(part, capacity: expected)
             let isWholeInMemory = partial == nil && total == buffer.end && buffer.start == 0
             if buffer.end == block.upperBound && !isWholeInMemory { try flush() }
         }
@@ -204,19 +204,14 @@ package final class BodyWriter {
                 throw StoreError(.incomplete, "no missing range goes on at byte \(position)", path: partial.data.path)
             }
             let count = min(rest.count, Int(block.upperBound - position))
-            if count == block.count {
-                try write(UnsafeRawBufferPointer(rebasing: rest[..<count]), at: position, to: partial)
-                others[index] = nil
-                spares.append(other)
-                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-                position += Int64(count)
-                continue
-            }
-            other.append(UnsafeRawBufferPointer(rebasing: rest[..<count]), capacity: Int(BlockMap.blockSize))
+            let part = UnsafeRawBufferPointer(rebasing: rest[..<count])
             rest = UnsafeRawBufferPointer(rebasing: rest[count...])
             position += Int64(count)
-            if other.end == block.upperBound {
-                try write(other.bytes, at: other.start, to: partial)
+            // A whole block is written without a copy.
+            let isWhole = count == block.count
+            if !isWhole { other.append(part, capacity: Int(BlockMap.blockSize)) }
+            if position == block.upperBound {
+                try write(isWhole ? part : other.bytes, at: block.lowerBound, to: partial)
                 others[index] = nil
                 spares.append(other)
             }
