@@ -105,9 +105,9 @@ struct FetchMachine: Sendable {
         case (.lookingUp, .lookedUp(.miss(let conditional))):
             self.conditional = conditional
             return turn == .shared ? go(.locking, .lock) : askOrigin(.first)
-        case (.locking, .locked): return turn == .shared ? askRemote() : go(.lookingUp, .lookUp(.first))
-        case (.locking, .lockedAfterChange):
-            return turn == .shared ? go(.lookingUpAfterWait, .lookUp(.afterWait)) : go(.lookingUp, .lookUp(.first))
+        case (.locking, .locked) where turn == .shared: return askRemote()
+        case (.locking, .lockedAfterChange) where turn == .shared: return go(.lookingUpAfterWait, .lookUp(.afterWait))
+        case (.locking, .locked), (.locking, .lockedAfterChange): return go(.lookingUp, .lookUp(.first))
         case (.locking, .busy): return busy()
         case (.following, .followed): return end(.serve)
         case (.following, .notFollowable): return go(.waiting, .wait(consumer.waiting))

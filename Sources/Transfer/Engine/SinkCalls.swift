@@ -69,7 +69,7 @@ final class SinkCalls: Sendable {
             state.add(first)
             state.add(second)
             state.add(third)
-            return state.calls.isEmpty ? nil : state.takeTask()
+            return state.takeTask()
         }
         task?.resume()
     }
@@ -78,13 +78,10 @@ final class SinkCalls: Sendable {
 
     /// Returns the calls that were added since the last time, in order. Waits for the first of them.
     func next() async -> [Call] {
-        while true {
-            let calls = state.withLock { state in
-                defer { state.calls = [] }
-                return state.calls
-            }
-            if !calls.isEmpty { return calls }
-            await wait { !$0.calls.isEmpty }
+        await wait { !$0.calls.isEmpty }
+        return state.withLock { state in
+            defer { state.calls = [] }
+            return state.calls
         }
     }
 

@@ -44,7 +44,8 @@ struct SinkTask {
         sink.attach(TransferHandle(id: id, calls: calls, mailbox: mailbox))
         if prepared.checked.mayResume { _ = machine.learned(held: sink.held()) }
         events(.queued)
-        mailbox.post(.start(submission(machine)))
+        mailbox.post(
+            .start(.init(id: id, prepared: prepared, machine: machine, calls: calls, events: events)))
         while true {
             for call in await calls.next() { if let result = await perform(call) { return result } }
             if hasNews {
@@ -52,10 +53,6 @@ struct SinkTask {
                 if isBodyOpen { sink.writeBatchComplete() }
             }
         }
-    }
-
-    private func submission(_ machine: TransferStateMachine) -> Mailbox.Submission {
-        Mailbox.Submission(id: id, prepared: prepared, machine: machine, calls: calls, events: events)
     }
 
     private mutating func perform(_ call: SinkCalls.Call) async -> Result<TransferResult, TransferError>? {
