@@ -1,4 +1,3 @@
-import CSQLite
 import Foundation
 import Glibc
 import TestSupport
@@ -18,24 +17,6 @@ import Testing
         }
     }
 
-    /// An open transaction in the store's index, as a process has it that is stopped in one.
-    private final class Transaction {
-        private var database: OpaquePointer?
-
-        init(in cache: String) throws {
-            guard sqlite3_open(cache + "/index.sqlite", &database) == SQLITE_OK,
-                sqlite3_exec(database, "BEGIN IMMEDIATE; UPDATE totals SET swept = 0", nil, nil, nil) == SQLITE_OK
-            else { throw TestSetupFailure("no transaction: \(String(cString: sqlite3_errmsg(database)))") }
-        }
-
-        func end() {
-            sqlite3_close(database)
-            database = nil
-        }
-
-        deinit { end() }
-    }
-
     private func content(_ number: UInt64) -> Content {
         Content(seed: number, size: number > 100 ? 700_000 : 20_000)
     }
@@ -46,7 +27,7 @@ import Testing
     {
         let urls = [origin.url("/1"), origin.url("/2")]
         #expect(try await work.command.run(["fetch"] + urls).ending == .exited(0))
-        let transaction = try Transaction(in: work.cache)
+        let transaction = try OpenTransaction(in: work.cache)
         for arguments in [
             ["fetch", urls[0]], ["fetch"] + urls, ["fetch", "-o", "x", urls[0]], ["stats"], ["ls"], ["path", urls[1]],
             ["info", urls[0]], ["verify"], ["pins"],
@@ -67,7 +48,7 @@ import Testing
         async throws
     {
         #expect(try await work.fetch(origin.url("/1")).ending == .exited(0))
-        let transaction = try Transaction(in: work.cache)
+        let transaction = try OpenTransaction(in: work.cache)
         let written = try await work.fetch("--connect-timeout", "1", "-o", "file", origin.url("/\(number)"))
         #expect(written.ending == .exited(0), "\(written)")
         #expect(

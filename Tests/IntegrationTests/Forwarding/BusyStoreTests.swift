@@ -1,4 +1,3 @@
-import CSQLite
 import ConcurrencyPrimitives
 import Foundation
 import ImageCache
@@ -10,24 +9,6 @@ import Testing
     let proxy: ProxyCache
 
     init() throws { proxy = try ProxyCache(busyTimeout: .seconds(2 * patience)) }
-
-    /// An open transaction in the store's index.
-    private final class Transaction {
-        private var database: OpaquePointer?
-
-        init(in cache: String) throws {
-            guard sqlite3_open(cache + "/index.sqlite", &database) == SQLITE_OK,
-                sqlite3_exec(database, "BEGIN IMMEDIATE; UPDATE totals SET swept = 0", nil, nil, nil) == SQLITE_OK
-            else { throw TestSetupFailure("no transaction: \(String(cString: sqlite3_errmsg(database)))") }
-        }
-
-        func end() {
-            sqlite3_close(database)
-            database = nil
-        }
-
-        deinit { end() }
-    }
 
     @Test func `a body that waits for the index does not hold up one that is passed on`() async throws {
         let large = Representation(seed: 72, size: 2_000_000)
@@ -50,7 +31,7 @@ import Testing
             }
         }
         #expect(await eventually { received.withLock { $0.count } == 100_000 })
-        let transaction = try Transaction(in: directory.path("cache"))
+        let transaction = try OpenTransaction(in: directory.path("cache"))
         let hasEnded = Locked(false)
         let stored = Task {
             let bytes = try await bytes(of: cache.forward(request(origin.url("/large"))))

@@ -84,6 +84,24 @@ import Transfer
         }
     }
 
+    /// A transfer of the long body whose sink blocks.
+    private struct BlockedTransfer {
+        let origin: ScriptedOrigin
+        let engine: TransferEngine
+        let target: PartialSink
+        let blocked: BlockedSink
+        let run: Task<TransferResult, any Error>
+    }
+
+    private func blockedTransfer(in call: Call) async throws -> BlockedTransfer {
+        let origin = try origin()
+        let (engine, target) = (TransferEngine(), PartialSink())
+        let blocked = BlockedSink(call, target)
+        let run = start(engine, origin.url("/long"), into: blocked)
+        #expect(await eventually { blocked.isBlocked })
+        return BlockedTransfer(origin: origin, engine: engine, target: target, blocked: blocked, run: run)
+    }
+
     /// The first attempt at `/cut` is cut, and one at `/long` sends a long body.
     private func origin() throws -> ScriptedOrigin {
         try ScriptedOrigin { [representation] request in
@@ -119,54 +137,41 @@ import Transfer
     }
 
     @Test func `a body that comes faster than its sink takes it waits, and nothing of it is lost`() async throws {
-        let origin = try origin()
-        let engine = TransferEngine()
-        let target = PartialSink()
-        let blocked = BlockedSink(.begin, target)
-        let run = start(engine, origin.url("/long"), into: blocked)
-        #expect(await eventually { blocked.isBlocked })
+        let transfer = try await blockedTransfer(in: .begin)
         // The engine holds a part of the body, and the origin waits with the rest.
-        #expect(await eventually { engine.totals.bytesReceived >= 1 << 20 })
-        #expect(engine.totals.bytesReceived <= 3 << 19)
-        blocked.goOn()
-        #expect(try await run.value.bytesReceived == Self.longSize)
-        #expect(target.bytes == Content(seed: 72, size: Self.longSize).bytes())
-        await engine.shutDown()
+        #expect(await eventually { transfer.engine.totals.bytesReceived >= 1 << 20 })
+        #expect(transfer.engine.totals.bytesReceived <= 3 << 19)
+        transfer.blocked.goOn()
+        #expect(try await transfer.run.value.bytesReceived == Self.longSize)
+        #expect(transfer.target.bytes == Content(seed: 72, size: Self.longSize).bytes())
+        await transfer.engine.shutDown()
     }
 
     @Test(arguments: [Call.begin, .write])
     func `a transfer that is cancelled while its sink blocks gives the sink what had come, and ends it once`(
         _ call: Call
     ) async throws {
-        let origin = try origin()
-        let engine = TransferEngine()
-        let target = PartialSink()
-        let blocked = BlockedSink(call, target)
-        let run = start(engine, origin.url("/long"), into: blocked)
-        #expect(await eventually { blocked.isBlocked && engine.totals.bytesReceived >= 1 << 20 })
-        run.cancel()
-        blocked.goOn()
-        let outcome = await run.result
+        let transfer = try await blockedTransfer(in: call)
+        #expect(await eventually { transfer.engine.totals.bytesReceived >= 1 << 20 })
+        transfer.run.cancel()
+        transfer.blocked.goOn()
+        let outcome = await transfer.run.result
         #expect(throws: TransferError.self) { try outcome.get() }
+        let target = transfer.target
         #expect(target.calls == [.held, .begin(.whole(length: Self.longSize)), .end(.cut)])
         #expect(target.bytes.count >= 1 << 20)
         #expect(target.bytes == Content(seed: 72, size: Self.longSize).bytes(0..<Int64(target.bytes.count)))
-        await engine.shutDown()
+        await transfer.engine.shutDown()
     }
 
     @Test func `an engine that is shut down while a sink blocks ends its transfer when the sink returns`() async throws
     {
-        let origin = try origin()
-        let engine = TransferEngine()
-        let target = PartialSink()
-        let blocked = BlockedSink(.begin, target)
-        let run = start(engine, origin.url("/long"), into: blocked)
-        #expect(await eventually { blocked.isBlocked })
-        let stop = Task { await engine.shutDown() }
-        blocked.goOn()
+        let transfer = try await blockedTransfer(in: .begin)
+        let stop = Task { await transfer.engine.shutDown() }
+        transfer.blocked.goOn()
         await stop.value
-        let outcome = await run.result
+        let outcome = await transfer.run.result
         #expect(throws: TransferError.self) { try outcome.get() }
-        #expect(target.calls == [.held, .begin(.whole(length: Self.longSize)), .end(.cut)])
+        #expect(transfer.target.calls == [.held, .begin(.whole(length: Self.longSize)), .end(.cut)])
     }
 }
