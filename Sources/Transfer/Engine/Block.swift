@@ -6,15 +6,14 @@ import ConcurrencyPrimitives
 /// and it changes hands under the lock of ``SinkCalls``.
 final class Block: @unchecked Sendable {
     /// The bytes of a full block.
-    static let size = 256 << 10
+    static let size: Int64 = 256 << 10
 
     private let memory: UnsafeMutableRawBufferPointer
     private let capacity: Int
     private(set) var count = 0
 
-    /// - Parameter expected: The number of bytes that are still to come, if known.
-    init(for expected: Int64?) {
-        capacity = Int(min(expected.map { $0 > 0 ? $0 : .max } ?? .max, Int64(Self.size)))
+    init(capacity: Int) {
+        self.capacity = capacity
         memory = BlockMemory.take(capacity)
     }
 

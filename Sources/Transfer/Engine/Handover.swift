@@ -2,8 +2,8 @@ import Units
 
 /// The received head and bytes of a body that a transfer has not yet passed to its sink.
 ///
-/// A full block is passed on immediately, and an incomplete one with the end of the body or after a short time. A small body is thus passed on as a
-/// whole, and wakes its task once.
+/// A block ends at a multiple of its size in the body, as the blocks of the store do. It is passed on immediately when it has ended, and otherwise
+/// with the end of the body or after a short time. A small body is thus passed on as a whole, and wakes its task once.
 struct Handover {
     /// The longest time for which an incomplete block is kept.
     private static let longestWait = Duration.milliseconds(5)
@@ -11,8 +11,10 @@ struct Handover {
     private let calls: SinkCalls
     private var start: BodyStart?
     private var block: Block?
-    /// The number of bytes of the body that have not arrived, if its length is known.
-    private var rest: Int64?
+    /// The offset of the next byte in the body.
+    private var position: Int64 = 0
+    /// The end of the body or the range; `nil` if it is not known.
+    private var end: Int64?
     private var since: MonotonicTime?
 
     init(to calls: SinkCalls) { self.calls = calls }
@@ -21,13 +23,19 @@ struct Handover {
     mutating func begin(_ start: BodyStart, now: MonotonicTime) {
         self.start = start
         since = now
-        rest =
-            switch start.placement {
-            case .whole(let length): length
-            case .range(let range, _): range.upperBound - range.lowerBound
-            case .alreadyComplete: 0
-            }
-        if let rest, rest > Block.size { handOver() }
+        switch start.placement {
+        case .whole(let length): (position, end) = (0, length)
+        case .range(let range, _): (position, end) = (range.lowerBound, range.upperBound)
+        case .alreadyComplete(let total): (position, end) = (total, total)
+        }
+        if let end, end - position > Block.size { handOver() }
+    }
+
+    /// An empty block for the next bytes.
+    private var nextBlock: Block {
+        let room = Block.size - position % Block.size
+        let rest = end.map { $0 - position } ?? room
+        return Block(capacity: Int(rest > 0 ? min(rest, room) : room))
     }
 
     /// Accepts bytes of the body. Returns false if too many bytes wait for the sink.
@@ -35,13 +43,13 @@ struct Handover {
         if block == nil, !calls.hasRoom() { return false }
         var left = bytes
         while !left.isEmpty {
-            let block = block ?? Block(for: rest)
+            let block = block ?? nextBlock
             let count = block.append(left)
             left = UnsafeRawBufferPointer(rebasing: left[count...])
-            rest? -= Int64(count)
+            position += Int64(count)
             self.block = block
             // The last bytes are passed on together with the end.
-            if block.isFull, rest != 0 || !left.isEmpty { handOver() }
+            if block.isFull, position != end || !left.isEmpty { handOver() }
         }
         if block != nil { since = since ?? now }
         return true

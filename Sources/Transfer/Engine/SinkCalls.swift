@@ -23,7 +23,7 @@ final class SinkCalls: Sendable {
     }
 
     /// The number of bytes that may wait for a sink before its transfer is paused.
-    private static let mostWaiting = 4 * Block.size
+    private static let mostWaiting = 4 * Int(Block.size)
 
     fileprivate struct State {
         var calls: [Call] = []
@@ -61,7 +61,7 @@ final class SinkCalls: Sendable {
     }
 
     /// True if more than one block waits for the sink.
-    var isBehind: Bool { state.withLock { $0.waitingBytes > Block.size } }
+    var isBehind: Bool { state.withLock { $0.waitingBytes > Int(Block.size) } }
 
     /// Adds up to three calls, in order.
     func add(_ first: Call?, _ second: Call? = nil, _ third: Call? = nil) {
