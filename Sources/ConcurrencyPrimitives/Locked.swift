@@ -9,24 +9,25 @@ public import Glibc
 /// address for the lifetime of the object.
 public final class Locked<Value>: @unchecked Sendable {
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    /// In memory of its own: accesses of a class's variable would also be checked for exclusivity at run time.
+    /// In memory of its own, with the mutex: accesses of a class's variable would also be checked for exclusivity at run time.
     @usableFromInline let value: UnsafeMutablePointer<Value>
 
     @inlinable
     public init(_ value: sending Value) {
-        self.value = .allocate(capacity: 1)
-        self.value.initialize(to: value)
-        mutex = .allocate(capacity: 1)
-        mutex.initialize(to: pthread_mutex_t())
+        let alignment = max(MemoryLayout<Value>.alignment, MemoryLayout<pthread_mutex_t>.alignment)
+        let offset = (MemoryLayout<pthread_mutex_t>.size + alignment - 1) / alignment * alignment
+        let memory = UnsafeMutableRawPointer.allocate(
+            byteCount: offset + MemoryLayout<Value>.size, alignment: alignment)
+        self.value = (memory + offset).initializeMemory(as: Value.self, to: value)
+        mutex = memory.initializeMemory(as: pthread_mutex_t.self, to: pthread_mutex_t())
         pthread_mutex_init(mutex, nil)
     }
 
     @inlinable
     deinit {
         pthread_mutex_destroy(mutex)
-        mutex.deallocate()
         value.deinitialize(count: 1)
-        value.deallocate()
+        UnsafeMutableRawPointer(mutex).deallocate()
     }
 
     /// Runs `body` with exclusive access to the value. Not re-entrant.

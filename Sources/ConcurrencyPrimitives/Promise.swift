@@ -1,67 +1,104 @@
 /// A value that is set once, for any number of waiters. Each of them may be cancelled separately.
 ///
-/// Inlinable: what other modules make of it is compiled for their own types.
-package final class Promise<Value: Sendable>: Sendable {
-    @usableFromInline struct State {
-        @usableFromInline var value: Value?
-        @usableFromInline var nextID = 0
-        @usableFromInline var waiters: [Int: CheckedContinuation<Value?, Never>] = [:]
-        /// Waiters that cannot be cancelled.
-        @usableFromInline var others: [CheckedContinuation<Value, Never>] = []
-
-        @inlinable init() {}
-    }
-
-    @usableFromInline let state = Locked(State())
+/// `@unchecked Sendable`: the value is written once, after ``PromiseWaiters/claim()`` and before ``PromiseWaiters/finish()``, and read only after
+/// the latter.
+package final class Promise<Value: Sendable>: @unchecked Sendable {
+    @usableFromInline var storage: Value?
+    @usableFromInline let waiters = PromiseWaiters()
 
     @inlinable package init() {}
 
     /// Sets the value for all present and future waiters. Later calls have no effect.
     @inlinable
     package func fulfill(_ value: Value) {
-        let (waiters, others) = state.withLock { state in
-            if state.value == nil { state.value = value }
-            defer { (state.waiters, state.others) = ([:], []) }
-            return (Array(state.waiters.values), state.others)
-        }
-        for waiter in waiters { waiter.resume(returning: value) }
-        for waiter in others { waiter.resume(returning: value) }
+        guard waiters.claim() else { return }
+        storage = value
+        waiters.finish()
     }
 
     /// The value, if it is set.
     @inlinable
-    package func settled() -> Value? { state.withLock { $0.value } }
+    package func settled() -> Value? { waiters.isFinished ? storage : nil }
 
     /// The value, or `nil` if the calling task is cancelled before it is set.
     @inlinable
     package func value() async -> Value? {
-        let id = state.withLock { state in
-            state.nextID += 1
-            return state.nextID
-        }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let mustWait = state.withLock { state in
-                    guard state.value == nil, !Task.isCancelled else { return false }
-                    state.waiters[id] = continuation
-                    return true
-                }
-                if !mustWait { continuation.resume(returning: state.withLock { $0.value }) }
-            }
-        } onCancel: {
-            state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: nil)
-        }
+        await waiters.wait()
+        return settled()
     }
 
     /// The value, even if the calling task is cancelled meanwhile.
     @inlinable
     package func valueDespiteCancellation() async -> Value {
-        await withCheckedContinuation { continuation in
-            let value = state.withLock { state in
-                if state.value == nil { state.others.append(continuation) }
-                return state.value
+        await waiters.waitDespiteCancellation()
+        guard let storage else { preconditionFailure("the promise is finished without a value") }
+        return storage
+    }
+}
+
+/// The waiters of a ``Promise``, which are the same for values of all types.
+@usableFromInline final class PromiseWaiters: Sendable {
+    private struct State {
+        var isClaimed = false
+        var isFinished = false
+        var nextID = 0
+        var cancellable: [Int: UnsafeContinuation<Void, Never>] = [:]
+        var others: [UnsafeContinuation<Void, Never>] = []
+    }
+
+    private let state = Locked(State())
+
+    @usableFromInline init() {}
+
+    /// Returns true to the first caller, which must call ``finish()``.
+    @usableFromInline func claim() -> Bool {
+        state.withLock { state in
+            defer { state.isClaimed = true }
+            return !state.isClaimed
+        }
+    }
+
+    /// Ends all present and future waits.
+    @usableFromInline func finish() {
+        let (waiters, others) = state.withLock { state in
+            state.isFinished = true
+            defer { (state.cancellable, state.others) = ([:], []) }
+            return (state.cancellable, state.others)
+        }
+        for waiter in waiters.values { waiter.resume() }
+        for waiter in others { waiter.resume() }
+    }
+
+    @usableFromInline var isFinished: Bool { state.withLock { $0.isFinished } }
+
+    /// Returns when the waits are ended or the calling task is cancelled.
+    @usableFromInline func wait() async {
+        if isFinished { return }
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                let mustWait = state.withLock { state in
+                    guard !state.isFinished, !Task.isCancelled else { return false }
+                    state.cancellable[id] = continuation
+                    return true
+                }
+                if !mustWait { continuation.resume() }
             }
-            if let value { continuation.resume(returning: value) }
+        } onCancel: {
+            state.withLock { $0.cancellable.removeValue(forKey: id) }?.resume()
+        }
+    }
+
+    @usableFromInline func waitDespiteCancellation() async {
+        await withUnsafeContinuation { continuation in
+            let mustWait = state.withLock { state in
+                if !state.isFinished { state.others.append(continuation) }
+                return !state.isFinished
+            }
+            if !mustWait { continuation.resume() }
         }
     }
 }

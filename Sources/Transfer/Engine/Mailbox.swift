@@ -14,7 +14,7 @@ final class Mailbox: Sendable {
     }
 
     enum Command: Sendable {
-        case start(Submission)
+        indirect case start(Submission)
         case cancel(UInt64)
         case prioritize(UInt64, TransferPriority)
         /// The sink accepted bytes, so that there is room for others.
@@ -24,7 +24,7 @@ final class Mailbox: Sendable {
         /// A call of the sink has thrown.
         case sinkFailed(UInt64, any Error)
         /// Another attempt follows, after a pause if there is a duration.
-        case proceed(UInt64, TransferStateMachine, after: Duration?, SinkCalls)
+        indirect case proceed(UInt64, TransferStateMachine, after: Duration?, SinkCalls)
         /// The transfer has ended in its task.
         case ended(UInt64)
     }

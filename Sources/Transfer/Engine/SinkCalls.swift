@@ -6,12 +6,12 @@ import ConcurrencyPrimitives
 /// while several blocks wait.
 final class SinkCalls: Sendable {
     enum Call: Sendable {
-        case begin(BodyStart)
+        indirect case begin(BodyStart)
         case write(Block)
         /// The exchange has ended, and the sink's results decide the next step. Meanwhile the task has the state machine. If `holdsSlot`, the task
         /// reports the end of the transfer to the loop.
-        case decide(TransferStateMachine, TransferStateMachine.Action, holdsSlot: Bool)
-        case finish(Result<TransferResult, TransferError>)
+        indirect case decide(TransferStateMachine, TransferStateMachine.Action, holdsSlot: Bool)
+        indirect case finish(Result<TransferResult, TransferError>)
 
         /// True if a paused sink still receives all bytes before this call.
         fileprivate var waitsForSink: Bool {
