@@ -7,6 +7,16 @@ import Transfer
 ///
 /// Used by one task only.
 final class MirroredRun {
+    /// A transfer from the request's own origin alone, whose response announced mirrors.
+    struct First {
+        let outcome: Result<TransferResult, TransferError>
+        /// The head that the last body began with.
+        let head: ResponseHead
+        let resumedFrom: Int64
+        /// The number of bytes that were held before.
+        let held: Int64
+    }
+
     /// The number of bad pieces after which a source is refused.
     private static let mostBadPieces = 3
 
@@ -30,6 +40,8 @@ final class MirroredRun {
     private var received: Int64 = 0
     private var attempts = 0
     private let heldAtFirst: Int64
+    /// The transfer before the run, until its outcome is judged.
+    private var first: First?
     /// True if the response at the start of the body has a digest that can be verified.
     private var hasAnnouncedDigest = false
     /// The outcome when no source is left.
@@ -37,15 +49,16 @@ final class MirroredRun {
 
     init(
         _ transport: MirroringTransport, _ request: TransferRequest, _ sink: any BodySink,
-        _ events: @escaping @Sendable (TransferEvent) -> Void
+        _ events: @escaping @Sendable (TransferEvent) -> Void, after first: First? = nil
     ) {
         self.transport = transport
+        self.first = first
         self.request = request
         self.events = events
         self.sink = CheckingSink(sink, transport.integrity)
         let own = transport.mirrors.contains { $0.url == request.url } ? [] : [Mirror(request.url)]
         sources = own + transport.mirrors
-        heldAtFirst = sink.held()?.heldBytes ?? 0
+        heldAtFirst = first?.held ?? sink.held()?.heldBytes ?? 0
         // The source of an earlier run's partial is not known.
         if heldAtFirst > 0 { contributors = [""] }
     }
@@ -53,7 +66,8 @@ final class MirroredRun {
     func outcome() async throws(TransferError) -> TransferResult {
         while let source = try await nextSource() {
             do throws(TransferError) {
-                let result = try await transfer(from: source)
+                let result =
+                    if let first = try takeFirst(from: source) { first } else { try await transfer(from: source) }
                 guard result.outcome == .status, hasOthers(than: source) else { return finished(result) }
                 let isFinal = !RetryState.isRetryable(status: result.head.status.code)
                 putAside(source, "answered \(result.head.status.code)", forGood: isFinal, .success(result))
@@ -118,8 +132,8 @@ final class MirroredRun {
     }
 
     /// Adds the mirrors that the current response announces.
-    private func takeAnnounced() {
-        guard transport.usesAnnouncedMirrors, let head = sink.head else { return }
+    private func takeAnnounced(in head: ResponseHead?) {
+        guard transport.usesAnnouncedMirrors, let head else { return }
         if head.status == .ok {
             let digest = DigestFields.digest(in: head.fields, of: head.status)
             hasAnnouncedDigest = digest.flatMap { try? RunningDigest($0.algorithm) } != nil
@@ -132,6 +146,20 @@ final class MirroredRun {
     }
 
     // MARK: One transfer
+
+    /// The result of the transfer before the run, if it is not judged yet.
+    private func takeFirst(from source: Mirror) throws(TransferError) -> TransferResult? {
+        guard let first else { return nil }
+        self.first = nil
+        if first.resumedFrom == 0 { contributors = [] }
+        contributors.insert(source.url)
+        switch first.outcome {
+        case .success(let result): (attempts, received) = (result.attempts, result.bytesReceived)
+        case .failure(let error): (attempts, received) = (error.attempts, error.bytesReceived)
+        }
+        takeAnnounced(in: first.head)
+        return try first.outcome.get()
+    }
 
     private func transfer(from source: Mirror) async throws(TransferError) -> TransferResult {
         let isAlone = sources.count == 1
@@ -156,14 +184,14 @@ final class MirroredRun {
             received += error.bytesReceived
             let isFault = error.code != .refusedBySink && error.code != .cancelled
             note(source, error.bytesReceived - (further?.bytes ?? 0), clock.now - start, failed: isFault)
-            takeAnnounced()
+            takeAnnounced(in: sink.head)
             throw error
         }
         attempts += result.attempts
         received += result.bytesReceived
         let isFault = result.outcome == .status && RetryState.isRetryable(status: result.head.status.code)
         note(source, result.bytesReceived - (further?.bytes ?? 0), clock.now - start, failed: isFault)
-        takeAnnounced()
+        takeAnnounced(in: sink.head)
         // A body from a single source is verified when it is stored.
         if result.outcome == .body, sources.count > 1 { try verify() }
         return result

@@ -1,9 +1,12 @@
+import ConcurrencyPrimitives
 import Digests
 import HTTPSemantics
 import HTTPTypes
 import Transfer
 
 /// Transfers a body from the first mirror that serves it, by means of another transport.
+///
+/// A request without mirrors is sent to its own origin alone. Only if that fails, the mirrors that the origin has announced are tried.
 struct MirroringTransport: HTTPTransport {
     let base: any HTTPTransport
     let mirrors: [Mirror]
@@ -23,8 +26,29 @@ struct MirroringTransport: HTTPTransport {
         guard request.method == .get, request.body == nil else {
             return try await base.run(request, into: sink, events: events)
         }
-        let run = MirroredRun(self, request, sink, events)
-        return try await run.outcome()
+        guard mirrors.isEmpty, integrity.pieces == nil, integrity.size == nil else {
+            return try await MirroredRun(self, request, sink, events).outcome()
+        }
+        let held = sink.held()?.heldBytes ?? 0
+        let begun = Locked<(head: ResponseHead, resumedFrom: Int64)?>(nil)
+        let outcome: Result<TransferResult, TransferError>
+        do throws(TransferError) {
+            let result = try await base.run(request, into: sink) { event in
+                if case .head(let head, let resumedFrom, _) = event { begun.withLock { $0 = (head, resumedFrom) } }
+                events(event)
+            }
+            if result.outcome != .status { return result }
+            outcome = .success(result)
+        } catch {
+            if error.code == .cancelled || error.code == .refusedBySink { throw error }
+            outcome = .failure(error)
+        }
+        // Mirrors are needed only now, if a response has announced any.
+        guard let (head, resumedFrom) = begun.withLock({ $0 }),
+            !DuplicateLinks.mirrors(in: head.fields, base: head.finalURL).isEmpty
+        else { return try outcome.get() }
+        let first = MirroredRun.First(outcome: outcome, head: head, resumedFrom: resumedFrom, held: held)
+        return try await MirroredRun(self, request, sink, events, after: first).outcome()
     }
 
     /// Does nothing, because ``base`` is shared.
