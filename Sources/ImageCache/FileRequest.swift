@@ -124,6 +124,9 @@ public struct FileRequest: Sendable {
     /// True to wait for a revalidation that `stale-while-revalidate` would run in the background.
     var awaitsRevalidation = false
 
+    /// The outcome of a look-up of this same request, unchanged since then: it is not looked up again while the store has not changed.
+    package var lookedUp: LookedUp?
+
     public init(_ url: String) { self.url = url }
 
     public init(_ url: URL) { self.init(url.absoluteString) }

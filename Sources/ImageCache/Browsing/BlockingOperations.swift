@@ -21,11 +21,11 @@ extension BlockingOperations {
         }
     }
 
-    /// The files for requests that are stored and may be used without contacting the origin, read in one transaction of the index.
+    /// Looks up several requests in one transaction of the index.
     ///
-    /// - Returns: The files in the order of the requests; `nil` if there is none, or if it takes ``storedFile(for:)`` to find it.
-    package func storedFiles(for requests: [FileRequest]) -> [CachedFile?] {
-        (try? cache.fetcher.stored(requests)) ?? requests.map { _ in nil }
+    /// - Returns: The outcomes in the order of the requests.
+    package func lookUp(_ requests: [FileRequest]) -> [BatchLookup] {
+        (try? cache.fetcher.lookUp(requests)) ?? requests.map { _ in .unknown }
     }
 
     /// Calls `body` with each entry in order.

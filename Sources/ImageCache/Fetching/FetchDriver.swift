@@ -13,6 +13,8 @@ struct FetchDriver {
     private let task: FetchPool.SharedTask
     private let consumer: Fetcher.Consumer
     private let isShared: Bool
+    /// The outcome of a look-up before the fetch.
+    private let lookedUp: LookedUp?
     private var machine: FetchMachine
 
     private let began: Date
@@ -51,12 +53,14 @@ struct FetchDriver {
     ///   - status: The handling of a request that is passed through.
     init(
         _ resolved: ResolvedRequest, _ task: FetchPool.SharedTask, for consumer: Fetcher.Consumer,
-        _ turn: FetchMachine.Turn, in generation: Generation? = nil, status: CacheStatus? = nil, by fetcher: Fetcher
+        _ turn: FetchMachine.Turn, in generation: Generation? = nil, status: CacheStatus? = nil,
+        knowing lookedUp: LookedUp? = nil, by fetcher: Fetcher
     ) {
         self.fetcher = fetcher
         self.resolved = resolved
         self.task = task
         self.consumer = consumer
+        self.lookedUp = lookedUp
         isShared = turn == .shared
         machine = FetchMachine(
             resolved, for: consumer, turn, by: fetcher.rules,
@@ -116,8 +120,14 @@ struct FetchDriver {
 
     private mutating func lookUp(_ purpose: FetchLookUp) throws(ImageCacheError) -> FetchEvent {
         var wait: Fetcher.KeyWait?
+        var known: [StoredCandidate]?
         switch purpose {
-        case .first: generation = fetcher.store.generation(of: resolved.url)
+        case .first:
+            if let lookedUp, fetcher.store.isCurrent(lookedUp.generation) {
+                (known, generation) = (lookedUp.candidates, lookedUp.generation)
+            } else {
+                generation = fetcher.store.generation(of: resolved.url)
+            }
         case .afterWait:
             generation = fetcher.store.generation(of: resolved.url)
             wait = Fetcher.KeyWait(began: began, known: conditional.candidates, status: conditional.status)
@@ -127,7 +137,7 @@ struct FetchDriver {
             file = try fetcher.stored(since: Fetcher.KeyWait(began: requested, status: status), resolved)
             return .lookedUp(file == nil ? .notCached : .hit())
         }
-        let found = try fetcher.lookUp(resolved, after: wait)
+        let found = try fetcher.lookUp(resolved, known, after: wait)
         let isRemote = purpose == .remote && noteRemote(found)
         switch found {
         case .hit(let hit, let needsRevalidation):
@@ -277,7 +287,9 @@ struct FetchDriver {
         self.result?.bytesReceived = received
         forwardStatus = result.head.status.code
         let (fetcher, resolved, former) = (fetcher, resolved, generation)
-        generation = await fetch.invalidateOnce { fetcher.invalidate(after: result.head, resolved, former) }
+        if !resolved.request.isSafe {
+            generation = await fetch.invalidateOnce { fetcher.invalidate(after: result.head, resolved, former) }
+        }
         if let passed = sink.passed {
             passed.finish(.success(()))
             sink.leavePartials()

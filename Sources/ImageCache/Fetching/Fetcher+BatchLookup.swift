@@ -1,9 +1,33 @@
 import DiskStore
 import HTTPCaching
 
+/// The outcome of a look-up of several requests at a time, for one of them.
+package enum BatchLookup: Sendable {
+    /// A file that may be used without a request to the origin.
+    case hit(CachedFile)
+    /// Nothing that may be used so. A fetch of the request (``FileRequest/lookedUp``) goes on from here.
+    case miss(LookedUp)
+    /// The request needs more than the look-up of its own keys.
+    case unknown
+}
+
+/// A request and its stored responses, as a look-up has read them.
+package final class LookedUp: Sendable {
+    let resolved: ResolvedRequest
+    let candidates: [StoredCandidate]
+    /// The generation of the resource before the look-up. While it lasts, another look-up would find the same.
+    let generation: Generation
+
+    init(_ resolved: ResolvedRequest, _ candidates: [StoredCandidate], _ generation: Generation) {
+        self.resolved = resolved
+        self.candidates = candidates
+        self.generation = generation
+    }
+}
+
 /// Look-ups of several requests at a time.
 extension Fetcher {
-    /// A request whose stored responses are all found under its own key.
+    /// A request whose stored responses are all found under its own keys.
     private struct PlainLookup {
         let place: Int
         let resolved: ResolvedRequest
@@ -23,46 +47,71 @@ extension Fetcher {
 
     /// A response that a decision serves.
     private struct BatchHit {
-        let lookup: PlainLookup
+        let place: Int
+        let lookedUp: LookedUp
         let candidate: StoredCandidate
-        let served: ServedResponse
+        let isStale: Bool
         let status: CacheStatus
     }
 
-    /// The stored files for requests that may be served without a request to the origin. Each file is the one that ``stored(_:)`` returns.
+    /// Looks up several requests in one transaction of the index. A hit is the file that ``stored(_:)`` returns.
     ///
-    /// - Returns: The files in the order of the requests. `nil` also for a request that needs more than the look-up of its key.
-    func stored(_ requests: [FileRequest]) throws(ImageCacheError) -> [CachedFile?] {
+    /// - Returns: The outcomes in the order of the requests.
+    func lookUp(_ requests: [FileRequest]) throws(ImageCacheError) -> [BatchLookup] {
         let lookups = requests.enumerated().compactMap { PlainLookup($1, at: $0, in: self) }
-        var files = [CachedFile?](repeating: nil, count: requests.count)
+        var outcomes = [BatchLookup](repeating: .unknown, count: requests.count)
+        var hits: [BatchHit] = []
         do throws(StoreError) {
-            let found = try store.entries(
-                for: lookups.map { lookup in
-                    (lookup.resolved.key, { CacheRules.variantKey($0, of: lookup.resolved.cacheRequest.fields) })
-                })
-            let hits = zip(lookups, found).compactMap { $1.isEmpty ? nil : hit($0, $1) }
-            if hits.isEmpty { return files }
+            let found: [[StoredEntry]] = try store.entries(for: keys(of: lookups))
+            for (index, lookup) in lookups.enumerated() {
+                // Responses to equivalent URLs belong to other resources: a separate look-up reads their generations.
+                guard found[2 * index + 1].isEmpty else { continue }
+                let candidates = found[2 * index].compactMap { StoredCandidate($0, lookup.generation) }
+                let lookedUp = LookedUp(
+                    lookup.resolved, answering(lookup.resolved, candidates), lookup.generation)
+                outcomes[lookup.place] = .miss(lookedUp)
+                if let hit = hit(lookedUp, at: lookup.place) { hits.append(hit) }
+            }
+            if hits.isEmpty { return outcomes }
             let bodies = try store.open(hits.map(\.candidate.entry))
             try store.touch(bodies.compactMap { $0?.entry })
             for (hit, body) in zip(hits, bodies) {
+                // A request without a body, or for which this fails, is served by a separate fetch.
+                outcomes[hit.place] = .unknown
                 guard let body else { continue }
-                // A request for which this fails is served by a separate fetch.
-                files[hit.lookup.place] = try? file(
-                    body, of: hit.candidate, for: hit.lookup.resolved, as: hit.served.isStale ? .stale : .disk,
+                let file = try? file(
+                    body, of: hit.candidate, for: hit.lookedUp.resolved, as: hit.isStale ? .stale : .disk,
                     hit.status)
+                if let file { outcomes[hit.place] = .hit(file) }
             }
         } catch {
             throw ImageCacheError(error)
         }
-        return files
+        return outcomes
     }
 
-    private func hit(_ lookup: PlainLookup, _ entries: [StoredEntry]) -> BatchHit? {
-        let candidates = answering(lookup.resolved, entries.compactMap { StoredCandidate($0, lookup.generation) })
-        let decision = Lookup(lookup.resolved.cacheRequest, candidates, allowing: .usable)
+    /// The key of each request, and the key of the responses to equivalent URLs, with the variants that match the request.
+    private func keys(of lookups: [PlainLookup]) -> [(key: EntryKey, variant: (_ group: Substring) -> String)] {
+        var keys: [(key: EntryKey, variant: (_ group: Substring) -> String)] = []
+        for lookup in lookups {
+            let (url, fields) = (lookup.resolved.url, lookup.resolved.cacheRequest.fields)
+            keys.append((lookup.resolved.key, { CacheRules.variantKey($0, of: fields) }))
+            keys.append(
+                (
+                    EntryKey(lookup.resolved.requestKey.noVarySearch),
+                    { CacheRules.searchVariant(group: $0, url: url, fields: fields) }
+                ))
+        }
+        return keys
+    }
+
+    private func hit(_ lookedUp: LookedUp, at place: Int) -> BatchHit? {
+        if lookedUp.candidates.isEmpty { return nil }
+        let decision = Lookup(lookedUp.resolved.cacheRequest, lookedUp.candidates, allowing: .usable)
             .decision(by: rules, at: now())
         guard let served = decision.served else { return nil }
         return BatchHit(
-            lookup: lookup, candidate: candidates[served.candidate], served: served, status: decision.status)
+            place: place, lookedUp: lookedUp, candidate: lookedUp.candidates[served.candidate],
+            isStale: served.isStale, status: decision.status)
     }
 }

@@ -210,10 +210,14 @@ extension Fetcher {
 
     /// Looks up the stored file for a request, also by the digest that the request expects.
     ///
-    /// - Parameter wait: The wait for another fetch that has just ended. The response that the other fetch stored is served even if the policy
-    ///   excludes older ones.
-    func lookUp(_ resolved: ResolvedRequest, after wait: KeyWait? = nil) throws(ImageCacheError) -> LookupResult {
-        let candidates = try candidates(for: resolved)
+    /// - Parameters:
+    ///   - known: The stored responses, if they were read already.
+    ///   - wait: The wait for another fetch that has just ended. The response that the other fetch stored is served even if the policy
+    ///     excludes older ones.
+    func lookUp(
+        _ resolved: ResolvedRequest, _ known: [StoredCandidate]? = nil, after wait: KeyWait? = nil
+    ) throws(ImageCacheError) -> LookupResult {
+        let candidates = if let known { known } else { try candidates(for: resolved) }
         if let wait, let file = try stored(since: wait, candidates, resolved) {
             return .hit(file, needsRevalidation: false)
         }

@@ -39,7 +39,8 @@ extension Fetcher {
         let variant =
             rules.variantKey(of: record.response) ?? "*"
         do throws(StoreError) {
-            var entry = newEntry(for: record, variant: variant, resolved, generation)
+            var entry = newEntry(
+                for: record, encoded: sink.encodedRecord, variant: variant, resolved, generation)
             entry.sha256 = sink.verifiedSHA256
             let stored: StoredBody? = sink.isStorable ? try await commit(entry, record, writer) : nil
             let body = if let stored { stored } else { try writer.commitTransient(as: EntryKey(.transient)) }
@@ -56,12 +57,13 @@ extension Fetcher {
     }
 
     func newEntry(
-        for record: ResponseRecord, variant: String, _ resolved: ResolvedRequest, _ generation: Generation
+        for record: ResponseRecord, encoded: [UInt8]? = nil, variant: String, _ resolved: ResolvedRequest,
+        _ generation: Generation
     ) -> NewEntry {
         let isForEverybody = rules.isSharedDespiteAuthorization(record.response)
         let key = isForEverybody ? resolved.sharedRequestKey.map { EntryKey(.response($0)) } : nil
         var entry = NewEntry(
-            key: key ?? resolved.key, variant: variant, url: resolved.url, metadata: record.encoded,
+            key: key ?? resolved.key, variant: variant, url: resolved.url, metadata: encoded ?? record.encoded,
             generation: generation)
         entry.variantLimit = maxVariants
         entry.expires = rules.uselessDate(of: record.response, freshnessOverride: resolved.request.freshnessOverride)

@@ -7,7 +7,7 @@ import HTTPTypes
 import Transfer
 
 /// The parts of a cache that its fetches share. A ``FetchDriver`` performs each fetch.
-struct Fetcher: Sendable {
+final class Fetcher: Sendable {
     let store: DiskStore
     let rules: CacheRules
     let now: @Sendable () -> Date
@@ -82,8 +82,10 @@ struct Fetcher: Sendable {
     /// Joins the fetch of a request's file, or starts one. Each unsafe request has a separate fetch.
     func subscribe(to request: FileRequest) -> FetchPool.Subscription {
         var key: FetchKey?
+        let lookedUp = request.lookedUp
         if request.isSafe, request.transport == nil {
-            let file = FileKey(request, in: store.generation(of: ResourceKey(request, by: rules).url).epoch)
+            let url = lookedUp?.resolved.url ?? ResourceKey(request, by: rules).url
+            let file = FileKey(request, in: store.generation(of: url).epoch)
             key = .file(file)
             if request.duplicates == .replace {
                 pool.cancel { fetch in
@@ -94,7 +96,9 @@ struct Fetcher: Sendable {
         let subscription = pool.subscribe(to: key, Fetch(request.url, key, for: request), on: executor) {
             (task) async throws(ImageCacheError) in
             try await task.context.run { () async throws(ImageCacheError) in
-                try await performFetch(try ResolvedRequest(request, by: rules), task, for: .file)
+                let resolved =
+                    if let lookedUp { lookedUp.resolved } else { try ResolvedRequest(request, by: self.rules) }
+                return try await self.performFetch(resolved, task, for: .file, knowing: lookedUp)
             }
         }
         if !subscription.isFirst { subscription.context.join(request) }
@@ -109,10 +113,11 @@ struct Fetcher: Sendable {
 
     /// Performs a fetch: returns the store's response or the origin's.
     func performFetch(
-        _ resolved: ResolvedRequest, _ task: FetchPool.SharedTask, for consumer: Consumer
+        _ resolved: ResolvedRequest, _ task: FetchPool.SharedTask, for consumer: Consumer,
+        knowing lookedUp: LookedUp? = nil
     ) async throws(ImageCacheError) -> CachedFile {
         let turn: FetchMachine.Turn = resolved.cacheRequest.isAnsweredFromStore ? .shared : .write
-        var driver = FetchDriver(resolved, task, for: consumer, turn, by: self)
+        var driver = FetchDriver(resolved, task, for: consumer, turn, knowing: lookedUp, by: self)
         return try await driver.run()
     }
 

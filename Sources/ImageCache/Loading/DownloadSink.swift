@@ -24,7 +24,10 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     private var growth: BodyGrowth { fetch.growth }
 
     /// The response that the writer's bytes belong to; `nil` if there are none, or if they cannot be resumed.
-    private(set) var record: ResponseRecord?
+    private(set) var record: ResponseRecord? { didSet { encoded = nil } }
+    /// ``record`` as it is stored.
+    private var encoded: [UInt8]?
+    var encodedRecord: [UInt8] { encoded ?? record?.encoded ?? [] }
     /// True if the response may be stored for other requests.
     private(set) var isStorable = true
     /// True if the writer holds a partial of another variant. It is not resumed, and is kept until the requested variant's body replaces it.
@@ -35,7 +38,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     /// True if the whole body was found to have the expected digest.
     private var isVerified = false
     /// The expected digest of the body: the request's, otherwise the response's (RFC 9530).
-    private var expected: Digest? { resolved.request.expectedDigest ?? announced }
+    private var expected: Digest? { resolved.expectedDigest ?? announced }
     /// The digest that the body's first response announced. A later response of another mirror does not replace it.
     private var announced: Digest?
 
@@ -98,7 +101,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
 
     /// Lets other requests for the resource follow the body, if the response also answers them.
     private func tellFollowers(_ placement: BodyPlacement) {
-        guard isStorable, resolved.request.expectedDigest == nil,
+        guard isStorable, resolved.expectedDigest == nil,
             let response = record?.response.withLength(of: placement),
             response.status == .ok, response.redirects.isEmpty, case .complete(.some) = response.extent
         else { return fetch.followable.fulfill(nil) }
@@ -119,7 +122,9 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         digest = try expected.map { try BodyDigest.running($0.algorithm) }
         digested = 0
         try checkHasDigest()
-        try writer.start(header: record.encoded, total: length)
+        let encoded = record.encoded
+        self.encoded = encoded
+        try writer.start(header: encoded, total: length)
     }
 
     private func refusal(to response: StoredResponse) -> NotStorableReason? {

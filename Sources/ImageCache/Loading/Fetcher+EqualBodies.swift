@@ -7,13 +7,13 @@ import Transfer
 extension Fetcher {
     /// The stored file with the SHA-256 that the request expects; `nil` if there is none, or if the request does not allow it.
     func equalBody(_ resolved: ResolvedRequest) throws(ImageCacheError) -> CachedFile? {
-        guard let digest = resolved.request.expectedDigest else { return nil }
+        guard let digest = resolved.expectedDigest else { return nil }
         return try equalBody(digest, resolved)
     }
 
     /// The SHA-256 that the head of a response announces, if a body with it seems to be stored.
     func digestOfEqualBody(_ head: ResponseHead, _ resolved: ResolvedRequest) throws(ImageCacheError) -> Digest? {
-        guard resolved.request.expectedDigest == nil, head.status == .ok, !head.hasContentCoding,
+        guard resolved.expectedDigest == nil, head.status == .ok, !head.hasContentCoding,
             let digest = DigestFields.digest(in: head.fields, of: head.status)
         else { return nil }
         return try equalEntries(digest, resolved).isEmpty ? nil : digest
@@ -22,7 +22,7 @@ extension Fetcher {
     /// The stored file with a SHA-256, which is verified by reading the body.
     func equalBody(_ digest: Digest, _ resolved: ResolvedRequest) throws(ImageCacheError) -> CachedFile? {
         // `open` verifies the digest that the request expects.
-        let isVerified = resolved.request.expectedDigest == digest
+        let isVerified = resolved.expectedDigest == digest
         for entry in try equalEntries(digest, resolved) {
             guard let candidate = StoredCandidate(entry, store.generation(of: entry.url)),
                 candidate.record.response.status == .ok,

@@ -12,6 +12,8 @@ final class ResolvedRequest: Sendable {
     let request: FileRequest
     /// The URL that the response is stored under and shown with: normalised, without fragment, userinfo and the parts that the key rules ignore.
     let url: String
+    /// ``FileRequest/expectedDigest`` of the request.
+    let expectedDigest: Digest?
     /// True if ``url`` is the URL that is requested from the origin. Otherwise requests for other URLs have the same key.
     let isKeyOfOwn: Bool
     /// The parts of the request that its keys are made of.
@@ -74,6 +76,7 @@ final class ResolvedRequest: Sendable {
         url =
             try request.key.map { key throws(ImageCacheError) in rules.keyURL(of: try Self.parsed(key)) }
             ?? rules.keyURL(of: parsed)
+        expectedDigest = request.expectedDigest
         isKeyOfOwn = url == parsed.normalized
         let namespace = Self.namespace(of: request, userinfo: parsed.userinfo.map { $0[...] })
         hasUserinfo = parsed.userinfo != nil
@@ -99,6 +102,7 @@ final class ResolvedRequest: Sendable {
         request = other.request
         rules = other.rules
         url = other.url
+        expectedDigest = other.expectedDigest
         isKeyOfOwn = other.isKeyOfOwn
         hasUserinfo = other.hasUserinfo
         requestKey = other.requestKey

@@ -22,7 +22,7 @@ struct FetchTerms: Hashable, Sendable {
     init(_ resolved: ResolvedRequest) {
         policy = resolved.cacheRequest.policy
         freshnessOverride = resolved.request.freshnessOverride
-        sha256 = resolved.request.expectedDigest?.hexadecimal
+        sha256 = resolved.expectedDigest?.hexadecimal
         version = resolved.request.version?.asBytes
         directives = resolved.request.fields.filter { $0.name == .cacheControl || $0.name.canonicalName == "pragma" }
         transfer = resolved.request.transfer

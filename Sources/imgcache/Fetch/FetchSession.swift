@@ -85,8 +85,8 @@ struct FetchSession: Sendable {
     /// The threads on which the cache works.
     var executor: BlockingExecutor? { cache?.executor }
 
-    /// The stored file of an input, if it may be delivered without a request.
-    private func storedFile(at place: Int) -> CachedFile? {
+    /// The outcome of the look-up of an input, if several are looked up at a time.
+    private func lookedUp(at place: Int) -> BatchLookup? {
         let count = inputs.count.count
         guard let cache, count > 1, template.policy.mayServeStored else { return nil }
         return ahead.take(place, of: count) { range in
@@ -97,9 +97,9 @@ struct FetchSession: Sendable {
                 requests.append(template.getting(download, requiresDigest: dataSet.requireDigest, isQuiet: isQuiet))
                 places.append(place - range.lowerBound)
             }
-            var files = [CachedFile?](repeating: nil, count: range.count)
-            for (place, file) in zip(places, cache.blocking.storedFiles(for: requests)) { files[place] = file }
-            return files
+            var outcomes = [BatchLookup](repeating: .unknown, count: range.count)
+            for (place, outcome) in zip(places, cache.blocking.lookUp(requests)) { outcomes[place] = outcome }
+            return outcomes
         }
     }
 
@@ -156,8 +156,11 @@ struct FetchSession: Sendable {
         _ display: ProgressDisplay?
     ) async throws {
         let present = destination.present(at: download) { former(of: request) }
-        if let file = storedFile(at: id) {
-            return try deliver(file, of: request, download, present, &result, isFallback: false)
+        var request = request
+        switch lookedUp(at: id) {
+        case .hit(let file): return try deliver(file, of: request, download, present, &result, isFallback: false)
+        case .miss(let lookedUp): request.lookedUp = lookedUp
+        case .unknown, nil: break
         }
         if let cache, try fallbackHoldingPartial(request, cache) == nil {
             let file: CachedFile?

@@ -8,24 +8,24 @@ final class StoredAhead: Sendable {
     private struct State {
         /// The index after the last looked-up input.
         var end = 0
-        var files: [Int: CachedFile] = [:]
+        var outcomes: [Int: BatchLookup] = [:]
     }
 
     private let state = Locked(State())
 
-    /// Removes and returns the stored file of an input.
+    /// Removes and returns the outcome for an input, which is returned once.
     ///
     /// - Parameters:
     ///   - count: The number of inputs so far.
-    ///   - lookUp: Returns the stored files of a range of inputs. Calls do not overlap.
-    func take(_ place: Int, of count: Int, _ lookUp: (Range<Int>) -> [CachedFile?]) -> CachedFile? {
+    ///   - lookUp: Looks up a range of inputs. Calls do not overlap.
+    func take(_ place: Int, of count: Int, _ lookUp: (Range<Int>) -> [BatchLookup]) -> BatchLookup? {
         state.withLock { state in
             if place >= state.end {
                 let range = place..<max(place + 1, min(place + Self.width, count))
-                for (place, file) in zip(range, lookUp(range)) { state.files[place] = file }
+                for (place, outcome) in zip(range, lookUp(range)) { state.outcomes[place] = outcome }
                 state.end = range.upperBound
             }
-            return state.files.removeValue(forKey: place)
+            return state.outcomes.removeValue(forKey: place)
         }
     }
 }
