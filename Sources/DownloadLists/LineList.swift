@@ -26,7 +26,7 @@ package struct LineList: Sendable {
     /// Takes the next line, without its end.
     ///
     /// - Returns: The download before it, which is complete now.
-    package mutating func take(_ text: some StringProtocol) throws(ListError) -> ListedDownload? {
+    package mutating func take(_ text: String) throws(ListError) -> ListedDownload? {
         line += 1
         var text = text[...]
         if line == 1, text.first == "\u{FEFF}" { text.removeFirst() }
@@ -40,7 +40,8 @@ package struct LineList: Sendable {
         }
         let done = try finish()
         isBroken = false
-        let urls = content.split { $0 == "\t" }.map { String($0.trimmed) }.filter { !$0.isEmpty }
+        let urls = content.utf8.split(separator: UInt8(ascii: "\t")).map { String(Substring($0).trimmed) }
+            .filter { !$0.isEmpty }
         current = ListedDownload(urls.map { ListedDownload.Source($0) }, position: position)
         return done
     }

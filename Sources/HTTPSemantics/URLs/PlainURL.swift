@@ -18,7 +18,7 @@ struct PlainURL {
             let host = start..<end
             let port = Self.port(bytes, &end)
             let isDefault = port == (start == "https://".utf8.count ? 443 : 80)
-            guard end < bytes.count, bytes[end] == UInt8(ascii: "/"), !isDefault, Self.isPlain(bytes[end...]) else {
+            guard end < bytes.count, bytes[end] == UInt8(ascii: "/"), !isDefault, Self.isPlain(bytes, from: end) else {
                 return nil
             }
             return (host, end, port)
@@ -27,13 +27,13 @@ struct PlainURL {
         (host, pathStart, port) = parts
     }
 
-    private static func isPlain(_ target: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    private static func isPlain(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Bool {
         var isInPath = true
-        for index in target.indices {
-            switch target[index] {
+        for index in start..<bytes.count {
+            switch bytes[index] {
             case 0...0x20, 0x7F..., UInt8(ascii: "%"), UInt8(ascii: "#"): return false
             case UInt8(ascii: "?"): isInPath = false
-            case UInt8(ascii: ".") where isInPath && target[index - 1] == UInt8(ascii: "/"): return false
+            case UInt8(ascii: ".") where isInPath && bytes[index - 1] == UInt8(ascii: "/"): return false
             default: break
             }
         }

@@ -5,7 +5,7 @@ import TextIdentity
 import Transfer
 
 /// The identity of a fetch: requests with equal keys share one. A fetch that began before an invalidation serves only requests from before it.
-enum FetchKey: Hashable, Sendable {
+indirect enum FetchKey: Hashable, Sendable {
     /// The file for a request.
     case file(FileKey)
     /// A response that a proxy forwards.
@@ -45,6 +45,12 @@ struct FileKey: Hashable, Sendable {
     private var awaitsRevalidation: Bool
     /// The epoch of the resource at the time of the request. A request after an invalidation does not join an earlier fetch.
     private var epoch: Generation.Epoch?
+
+    /// Few requests for a URL differ in anything else.
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(_url)
+        hasher.combine(owner)
+    }
 
     /// Returns true if the keys differ at most in their epochs.
     func isEqual(to other: FileKey) -> Bool {

@@ -1,3 +1,4 @@
+import HTTPSemantics
 import ImageCache
 import Transfer
 
@@ -39,9 +40,9 @@ struct FetchResult: RunResult {
         size = file.size
         bytesTransferred = file.bytesTransferred
         resumedFrom = file.resumedFrom
-        etag = file.response.fields[.eTag]
-        lastModified = file.response.fields[.lastModified]
-        contentType = file.response.fields[.contentType]
+        etag = file.response.fields.first("etag")?.value
+        lastModified = file.response.fields.first("last-modified")?.value
+        contentType = file.response.fields.first("content-type")?.value
         self.sha256 = sha256?.lowercased()
     }
 
