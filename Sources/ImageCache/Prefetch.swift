@@ -16,9 +16,19 @@ extension DownloadCache {
     public func prefetch(
         _ requests: [FileRequest], width: Int = 4, priority: TransferPriority = .background
     ) -> Prefetch {
-        Prefetch(requests.count, width: width) { [self] index async throws(ImageCacheError) in
-            var request = requests[index]
+        let requests = requests.map { request in
+            var request = request
             request.priority = priority
+            return request
+        }
+        let ahead = LookupAhead()
+        return Prefetch(requests.count, width: width) { [self] index async throws(ImageCacheError) in
+            var request = requests[index]
+            switch await lookUp(index, of: requests, ahead) {
+            case .hit: return
+            case .miss(let lookedUp): request.lookedUp = lookedUp
+            case .unknown: break
+            }
             _ = try await file(for: request)
         }
     }

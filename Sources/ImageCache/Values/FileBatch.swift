@@ -16,16 +16,38 @@ public struct BatchProgress: Sendable, Equatable {
 ///
 /// Releasing the batch does not stop it; call ``cancel()``.
 public final class FileBatch: Sendable {
+    private struct Received {
+        var bytes: Int64
+        /// The length of the file, if it is known.
+        var total: Int64?
+    }
+
     private struct State {
         /// The bytes by index of the request, without failed files.
-        var received: [Int: (bytes: Int64, total: Int64?)] = [:]
+        private var received: [Int: Received] = [:]
+        /// The sums of ``received``, and the number of known lengths.
+        private(set) var bytes: Int64 = 0
+        private(set) var totals: Int64 = 0
+        private(set) var knownTotals = 0
         var results: [Result<CachedFile, ImageCacheError>?]
         /// The error that ended an all-or-nothing batch.
         var failure: ImageCacheError?
         var task: Task<Void, Never>?
+
+        init(count: Int) { results = Array(repeating: nil, count: count) }
+
+        /// Sets what was received of a file; `nil` for a failed one.
+        mutating func set(_ new: Received?, at index: Int) {
+            let old = received[index]
+            received[index] = new
+            bytes += (new?.bytes ?? 0) - (old?.bytes ?? 0)
+            totals += (new?.total ?? 0) - (old?.total ?? 0)
+            knownTotals += (new?.total == nil ? 0 : 1) - (old?.total == nil ? 0 : 1)
+        }
     }
 
     private let state: Locked<State>
+    private let lookups = LookupAhead()
     private let urls: [String]
     private let latest: LatestValue<BatchProgress>
     private let allOrNothing: Bool
@@ -33,7 +55,7 @@ public final class FileBatch: Sendable {
     init(_ requests: [FileRequest], width: Int, allOrNothing: Bool, of cache: DownloadCache) {
         self.allOrNothing = allOrNothing
         urls = requests.map(\.url)
-        state = Locked(State(results: Array(repeating: nil, count: requests.count)))
+        state = Locked(State(count: requests.count))
         latest = LatestValue(BatchProgress(requested: requests.count))
         let task = Task { [self] in
             await withTaskGroup(of: Void.self) { group in
@@ -42,7 +64,7 @@ public final class FileBatch: Sendable {
                     guard next < requests.count, !Task.isCancelled else { return }
                     let index = next
                     next += 1
-                    group.addTask { [self] in await load(requests[index], index, of: cache) }
+                    group.addTask { [self] in await load(index, of: requests, from: cache) }
                 }
                 for _ in 0..<max(1, width) { startNext() }
                 while await group.next() != nil {
@@ -92,11 +114,19 @@ public final class FileBatch: Sendable {
 
     private var hasFailed: Bool { state.withLock { $0.failure != nil } }
 
-    private func load(_ request: FileRequest, _ index: Int, of cache: DownloadCache) async {
+    private func load(_ index: Int, of requests: [FileRequest], from cache: DownloadCache) async {
+        var request = requests[index]
+        switch await cache.lookUp(index, of: requests, lookups) {
+        case .hit(let file): return end(index, .success(file))
+        case .miss(let lookedUp): request.lookedUp = lookedUp
+        case .unknown: break
+        }
         let download = cache.download(request)
         let watching = Task { [weak self] in
             for await progress in download.progress {
-                self?.change { state, _ in state.received[index] = (progress.received, progress.total) }
+                self?.change { state, _ in
+                    state.set(Received(bytes: progress.received, total: progress.total), at: index)
+                }
             }
         }
         defer { watching.cancel() }
@@ -104,15 +134,19 @@ public final class FileBatch: Sendable {
         do throws(ImageCacheError) { result = .success(try await download.file) } catch { result = .failure(error) }
         watching.cancel()
         await watching.value
+        end(index, result)
+    }
+
+    private func end(_ index: Int, _ result: Result<CachedFile, ImageCacheError>) {
         change { state, progress in
             state.results[index] = result
             switch result {
             case .success(let file):
                 progress.loaded += 1
-                state.received[index] = (file.size, file.size)
+                state.set(Received(bytes: file.size, total: file.size), at: index)
             case .failure(let error):
                 progress.failed += 1
-                state.received[index] = nil
+                state.set(nil, at: index)
                 if allOrNothing, state.failure == nil { state.failure = error }
             }
         }
@@ -122,10 +156,9 @@ public final class FileBatch: Sendable {
         state.withLock { state in
             latest.update { progress in
                 body(&state, &progress)
-                progress.received = state.received.values.reduce(0) { $0 + $1.bytes }
-                let totals = state.received.values.compactMap(\.total)
+                progress.received = state.bytes
                 progress.total =
-                    totals.count + progress.failed == progress.requested ? totals.reduce(0, +) : nil
+                    state.knownTotals + progress.failed == progress.requested ? state.totals : nil
             }
         }
     }

@@ -16,7 +16,7 @@ struct FetchSession: Sendable {
     private let isQuiet: Bool
     /// The inputs of the run.
     private let inputs: WorkQueue<FetchInput>
-    private let ahead = StoredAhead()
+    private let ahead = LookupAhead()
     /// Serialises downloads of the run that have the same digest.
     private let twins: TwinDownloads
     /// The printed paths in the store.

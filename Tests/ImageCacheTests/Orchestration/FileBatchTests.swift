@@ -61,6 +61,37 @@ struct FileBatchTests {
         #expect(bench.sent.count < 10)
     }
 
+    @Test(arguments: [false, true])
+    func `what is stored comes without a request, and counts in the progress`(_ isStale: Bool) async throws {
+        let bench = try bench()
+        _ = try await bench.cache.files(for: Self.requests(100)).files()
+        if isStale { bench.advance(seconds: 3600) }
+        let batch = bench.cache.files(for: Self.requests(150))
+        let sum = try await batch.files().reduce(0) { $0 + $1.size }
+        #expect(bench.sent.count == (isStale ? 250 : 150))
+        let confirmed = bench.transport.requests.filter { $0.fields[.ifNoneMatch] != nil }
+        #expect(confirmed.count == (isStale ? 100 : 0))
+        #expect(batch.latestProgress.loaded == 150 && batch.latestProgress.received == sum)
+        #expect(batch.latestProgress.total == sum)
+    }
+
+    @Test func `equal requests of a batch are one`() async throws {
+        let bench = try bench()
+        let requests = Self.requests(3)
+        let files = try await bench.cache.files(for: requests + requests + requests, width: 2).files()
+        #expect(files.map(\.size) == [1000, 1001, 1002, 1000, 1001, 1002, 1000, 1001, 1002])
+        #expect(bench.sent.count == 3)
+    }
+
+    @Test func `a prefetch of what is stored asks nobody`() async throws {
+        let bench = try bench()
+        _ = try await bench.cache.files(for: Self.requests(70)).files()
+        let prefetch = bench.cache.prefetch(Self.requests(80))
+        await prefetch.finish()
+        #expect(prefetch.counts.loaded == 80 && prefetch.counts.failed == 0)
+        #expect(bench.sent.count == 80)
+    }
+
     @Test func `a batch without requests is over at once`() async throws {
         let bench = try bench()
         #expect(try await bench.cache.files(for: []).files().isEmpty)
