@@ -73,14 +73,13 @@ struct DateReader {
     }
 
     private mutating func text(_ text: StaticString) -> Bool {
-        text.withUTF8Buffer { expected in
-            guard bytes.count - position >= expected.count else { return false }
-            for (offset, byte) in expected.enumerated() where bytes[position + offset].lowercased != byte.lowercased {
-                return false
-            }
-            position += expected.count
-            return true
+        let (expected, count) = (text.utf8Start, text.utf8CodeUnitCount)
+        guard bytes.count - position >= count else { return false }
+        for offset in 0..<count where bytes[position + offset].lowercased != expected[offset].lowercased {
+            return false
         }
+        position += count
+        return true
     }
 
     private mutating func digit() -> Int? {
@@ -103,20 +102,21 @@ struct DateReader {
 
     private mutating func name(of names: StaticString) -> Int? {
         guard bytes.count - position >= 3 else { return nil }
-        return names.withUTF8Buffer { names in
-            var index = 0
-            while index < names.count {
-                if bytes[position].lowercased == names[index].lowercased,
-                    bytes[position + 1].lowercased == names[index + 1].lowercased,
-                    bytes[position + 2].lowercased == names[index + 2].lowercased
-                {
-                    position += 3
-                    return index / 3
-                }
-                index += 3
+        let (first, second, third) = (
+            bytes[position].lowercased, bytes[position + 1].lowercased, bytes[position + 2].lowercased
+        )
+        let (names, count) = (names.utf8Start, names.utf8CodeUnitCount)
+        var index = 0
+        while index < count {
+            if names[index].lowercased == first, names[index + 1].lowercased == second,
+                names[index + 2].lowercased == third
+            {
+                position += 3
+                return index / 3
             }
-            return nil
+            index += 3
         }
+        return nil
     }
 
     private mutating func longWeekday() -> Bool {

@@ -120,11 +120,11 @@ struct FetchDriver {
 
     private mutating func lookUp(_ purpose: FetchLookUp) throws(ImageCacheError) -> FetchEvent {
         var wait: Fetcher.KeyWait?
-        var known: [StoredCandidate]?
+        var known: LookedUp?
         switch purpose {
         case .first:
             if let lookedUp, fetcher.store.isCurrent(lookedUp.generation) {
-                (known, generation) = (lookedUp.candidates, lookedUp.generation)
+                (known, generation) = (lookedUp, lookedUp.generation)
             } else {
                 generation = fetcher.store.generation(of: resolved.url)
             }

@@ -1,4 +1,5 @@
 import DiskStore
+import FoundationEssentials
 import HTTPCaching
 
 /// The outcome of a look-up of several requests at a time, for one of them.
@@ -15,13 +16,19 @@ package enum BatchLookup: Sendable {
 package final class LookedUp: Sendable {
     let resolved: ResolvedRequest
     let candidates: [StoredCandidate]
+    /// The decision about the candidates, within ``StoredDecision/Allowance/usable``. If it serves none, no later one does.
+    let decision: StoredDecision
     /// The generation of the resource before the look-up. While it lasts, another look-up would find the same.
     let generation: Generation
 
-    init(_ resolved: ResolvedRequest, _ candidates: [StoredCandidate], _ generation: Generation) {
+    init(
+        _ resolved: ResolvedRequest, _ candidates: [StoredCandidate], _ generation: Generation, by rules: CacheRules,
+        at now: Date
+    ) {
         self.resolved = resolved
         self.candidates = candidates
         self.generation = generation
+        decision = Lookup(resolved.cacheRequest, candidates, allowing: .usable).decision(by: rules, at: now)
     }
 }
 
@@ -50,9 +57,9 @@ extension Fetcher {
     private struct BatchHit {
         let place: Int
         let lookedUp: LookedUp
-        let candidate: StoredCandidate
-        let isStale: Bool
-        let status: CacheStatus
+        let served: ServedResponse
+
+        var candidate: StoredCandidate { lookedUp.candidates[served.candidate] }
     }
 
     /// Looks up several requests in one transaction of the index. A hit is the file that ``stored(_:)`` returns.
@@ -69,9 +76,11 @@ extension Fetcher {
                 guard found[2 * index + 1].isEmpty else { continue }
                 let candidates = found[2 * index].compactMap { StoredCandidate($0, lookup.generation) }
                 let lookedUp = LookedUp(
-                    lookup.resolved, answering(lookup.resolved, candidates), lookup.generation)
+                    lookup.resolved, answering(lookup.resolved, candidates), lookup.generation, by: rules, at: now())
                 outcomes[lookup.place] = .miss(lookedUp)
-                if let hit = hit(lookedUp, at: lookup.place) { hits.append(hit) }
+                if let served = lookedUp.decision.served {
+                    hits.append(BatchHit(place: lookup.place, lookedUp: lookedUp, served: served))
+                }
             }
             if hits.isEmpty { return outcomes }
             let bodies = try store.open(hits.map(\.candidate.entry))
@@ -81,8 +90,8 @@ extension Fetcher {
                 outcomes[hit.place] = .unknown
                 guard let body else { continue }
                 let file = try? file(
-                    body, of: hit.candidate, for: hit.lookedUp.resolved, as: hit.isStale ? .stale : .disk,
-                    hit.status)
+                    body, of: hit.candidate, for: hit.lookedUp.resolved, as: hit.served.isStale ? .stale : .disk,
+                    hit.lookedUp.decision.status)
                 if let file { outcomes[hit.place] = .hit(file) }
             }
         } catch {
@@ -104,15 +113,5 @@ extension Fetcher {
                 ))
         }
         return keys
-    }
-
-    private func hit(_ lookedUp: LookedUp, at place: Int) -> BatchHit? {
-        if lookedUp.candidates.isEmpty { return nil }
-        let decision = Lookup(lookedUp.resolved.cacheRequest, lookedUp.candidates, allowing: .usable)
-            .decision(by: rules, at: now())
-        guard let served = decision.served else { return nil }
-        return BatchHit(
-            place: place, lookedUp: lookedUp, candidate: lookedUp.candidates[served.candidate],
-            isStale: served.isStale, status: decision.status)
     }
 }

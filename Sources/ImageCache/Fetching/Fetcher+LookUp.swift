@@ -211,21 +211,27 @@ extension Fetcher {
     /// Looks up the stored file for a request, also by the digest that the request expects.
     ///
     /// - Parameters:
-    ///   - known: The stored responses, if they were read already.
+    ///   - known: An earlier look-up of the request, if the store is unchanged since then.
     ///   - wait: The wait for another fetch that has just ended. The response that the other fetch stored is served even if the policy
     ///     excludes older ones.
     func lookUp(
-        _ resolved: ResolvedRequest, _ known: [StoredCandidate]? = nil, after wait: KeyWait? = nil
+        _ resolved: ResolvedRequest, _ known: LookedUp? = nil, after wait: KeyWait? = nil
     ) throws(ImageCacheError) -> LookupResult {
-        let candidates = if let known { known } else { try candidates(for: resolved) }
+        let candidates = if let known { known.candidates } else { try candidates(for: resolved) }
         if let wait, let file = try stored(since: wait, candidates, resolved) {
             return .hit(file, needsRevalidation: false)
         }
         let isPatient = !revalidatesInBackground || resolved.request.awaitsRevalidation
         var lookup = Lookup(
             resolved.cacheRequest, candidates, allowing: isPatient ? .usable : .staleWhileRevalidating)
-        let (hit, decision) = try open(&lookup, for: resolved)
-        if let file = hit?.file { return .hit(file, needsRevalidation: decision.needsRevalidation) }
+        let decision: StoredDecision
+        if let known, isPatient, known.decision.served == nil {
+            decision = known.decision
+        } else {
+            let opened = try open(&lookup, for: resolved)
+            decision = opened.decision
+            if let file = opened.hit?.file { return .hit(file, needsRevalidation: decision.needsRevalidation) }
+        }
         if decision.failure != nil { return .notCached }
         if let file = try equalBody(resolved) { return .hit(file, needsRevalidation: false) }
         var request = decision.conditionalRequest(about: lookup.candidates)

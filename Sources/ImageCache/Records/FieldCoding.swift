@@ -1,3 +1,4 @@
+import HTTPSemantics
 import HTTPTypes
 
 /// The byte format of entry metadata and partial headers in the store: length-prefixed values, little-endian, no padding.
@@ -76,7 +77,10 @@ struct FieldReader {
     mutating func readDouble() -> Double? { readInt64().map { Double(bitPattern: UInt64(bitPattern: $0)) } }
 
     mutating func readString() -> String? {
-        readBytes().flatMap { String(validating: $0, as: UTF8.self) }
+        guard let bytes = readBytes() else { return nil }
+        // Nearly every text is ASCII, which need not be validated.
+        let isASCII = bytes.allSatisfy { $0 < 0x80 }
+        return isASCII ? String(decoding: bytes, as: UTF8.self) : String(validating: bytes, as: UTF8.self)
     }
 
     mutating func readBytes() -> ArraySlice<UInt8>? {
@@ -98,9 +102,8 @@ struct FieldReader {
         guard let count = readLength(), count <= bytes.count - position else { return nil }
         var fields = HTTPFields()
         for _ in 0..<count {
-            guard let rawName = readString(), let name = HTTPField.Name(rawName), let value = readBytes() else {
-                return nil
-            }
+            guard let name = readBytes()?.withUnsafeBytes({ HTTPField.Name(spelling: $0) }), let value = readBytes()
+            else { return nil }
             fields.append(HTTPField(name: name, lenientValue: value))
         }
         return fields

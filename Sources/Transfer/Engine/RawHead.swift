@@ -1,4 +1,5 @@
 import Glibc
+import HTTPSemantics
 import HTTPTypes
 
 /// Parses the bytes of a response head in place, because this runs for every transfer.
@@ -18,7 +19,7 @@ enum RawHead {
         }
         while let line = lines.next() {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0, !isBlank(line[0]),
-                let name = name(UnsafeRawBufferPointer(rebasing: line[..<colon]))
+                let name = HTTPField.Name(spelling: UnsafeRawBufferPointer(rebasing: line[..<colon]))
             else { continue }
             let value = trimmed(UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))
             if let next = lines.peek, isBlank(next) {
@@ -39,23 +40,6 @@ enum RawHead {
         }
         return value
     }
-
-    private static func name(_ bytes: UnsafeRawBufferPointer) -> HTTPField.Name? {
-        for (known, name) in frequent where known.utf8CodeUnitCount == bytes.count {
-            if let start = bytes.baseAddress, memcmp(start, known.utf8Start, bytes.count) == 0 { return name }
-        }
-        return HTTPField.Name(String(decoding: bytes, as: UTF8.self))
-    }
-
-    /// Field names of nearly every response, in the usual spellings: no string is created or checked for these.
-    private static let frequent: [(StaticString, HTTPField.Name)] = [
-        ("Date", .date), ("date", .date), ("ETag", .eTag), ("etag", .eTag), ("Server", .server), ("server", .server),
-        ("Content-Type", .contentType), ("content-type", .contentType), ("Content-Length", .contentLength),
-        ("content-length", .contentLength), ("Last-Modified", .lastModified), ("last-modified", .lastModified),
-        ("Connection", .connection), ("Accept-Ranges", .acceptRanges), ("accept-ranges", .acceptRanges),
-        ("Cache-Control", .cacheControl), ("cache-control", .cacheControl), ("Content-Range", .contentRange),
-        ("content-range", .contentRange), ("Vary", .vary), ("vary", .vary), ("Expires", .expires), ("Age", .age),
-    ]
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
