@@ -1,7 +1,6 @@
 /// A value that is set once, for any number of waiters. Each of them may be cancelled separately.
 ///
-/// `@unchecked Sendable`: the value is written once, after ``PromiseWaiters/claim()`` and before ``PromiseWaiters/finish()``, and read only after
-/// the latter.
+/// `@unchecked Sendable`: the value is written once, in ``PromiseWaiters/finish(_:)``, and read only after it.
 package final class Promise<Value: Sendable>: @unchecked Sendable {
     @usableFromInline var storage: Value?
     @usableFromInline let waiters = PromiseWaiters()
@@ -11,9 +10,7 @@ package final class Promise<Value: Sendable>: @unchecked Sendable {
     /// Sets the value for all present and future waiters. Later calls have no effect.
     @inlinable
     package func fulfill(_ value: Value) {
-        guard waiters.claim() else { return }
-        storage = value
-        waiters.finish()
+        waiters.finish { storage = value }
     }
 
     /// The value, if it is set.
@@ -39,7 +36,6 @@ package final class Promise<Value: Sendable>: @unchecked Sendable {
 /// The waiters of a ``Promise``, which are the same for values of all types.
 @usableFromInline final class PromiseWaiters: Sendable {
     private struct State {
-        var isClaimed = false
         var isFinished = false
         var nextID = 0
         var cancellable: [Int: UnsafeContinuation<Void, Never>] = [:]
@@ -50,17 +46,12 @@ package final class Promise<Value: Sendable>: @unchecked Sendable {
 
     @usableFromInline init() {}
 
-    /// Returns true to the first caller, which must call ``finish()``.
-    @usableFromInline func claim() -> Bool {
-        state.withLock { state in
-            defer { state.isClaimed = true }
-            return !state.isClaimed
-        }
-    }
-
-    /// Ends all present and future waits.
-    @usableFromInline func finish() {
+    /// Ends all present and future waits. Later calls have no effect.
+    ///
+    /// - Parameter setValue: Called before the waits end.
+    @usableFromInline func finish(_ setValue: () -> Void) {
         let (waiters, others) = state.withLock { state in
+            if !state.isFinished { setValue() }
             state.isFinished = true
             defer { (state.cancellable, state.others) = ([:], []) }
             return (state.cancellable, state.others)

@@ -17,15 +17,7 @@ struct Paths: Sendable {
     var partials: String { "\(root)/partials" }
 
     func folder(_ number: Int64) -> String { "\(bodies)/\(Self.hex(number, digits: 2))" }
-    func body(_ id: Int64) -> String {
-        var path = root
-        path.reserveCapacity(root.utf8.count + 27)
-        path += "/bodies/"
-        path += Self.hex(Self.folderNumber(of: id), digits: 2)
-        path += "/"
-        path += Self.hex(id)
-        return path
-    }
+    func body(_ id: Int64) -> String { "\(folder(Self.folderNumber(of: id)))/\(Self.hex(id))" }
     func data(_ id: Int64) -> String { "\(partials)/\(Self.hex(id)).data" }
     func record(_ id: Int64, claim: Int64) -> String { "\(partials)/\(Self.hex(id)).\(Self.hex(claim)).record" }
 

@@ -10,7 +10,7 @@ import Synchronization
 ///     then, for each of 2,044 slots, three words: the stamp of invalidations, that of changes, and that of the last change that the
 ///     index shows
 ///
-/// Stamps are unordered: each change writes a new random one, so that no change is lost even if the file is damaged.
+/// Stamps are unordered: each change writes one that no other has, so that no change is lost even if the file is damaged.
 ///
 /// A change writes its stamp inside the transaction of the index, and writes the slot's third word after the transaction. In between, the
 /// slot is not settled: a reader of its generation may see the index without the change. The third word is written without a lock. If two
@@ -90,18 +90,10 @@ final class GenerationTable: @unchecked Sendable {
         return slot(of: String(resource[..<mark]))
     }
 
-    private static let firstStamp = UInt64.random(in: .min ... .max)
-    private static let stamps = Atomic<UInt64>(0)
+    private static let lastStamp = Atomic<UInt64>(.random(in: .min ... .max))
 
-    /// A stamp that no other has, without a system call: the next number of a sequence (SplitMix64) that begins at random in each process.
-    private static var newStamp: UInt64 {
-        let number = stamps.wrappingAdd(1, ordering: .relaxed).newValue
-        var stamp = firstStamp &+ number &* 0x9E37_79B9_7F4A_7C15
-        stamp = (stamp ^ (stamp >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        stamp = (stamp ^ (stamp >> 27)) &* 0x94D0_49BB_1331_11EB
-        stamp ^= stamp >> 31
-        return max(stamp, 1)
-    }
+    /// A stamp that no other change has: counted from a random one in each process, without a system call for each.
+    private static var newStamp: UInt64 { max(1, lastStamp.wrappingAdd(1, ordering: .relaxed).newValue) }
 
     // MARK: Reading
 

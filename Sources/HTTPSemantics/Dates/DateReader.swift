@@ -9,8 +9,8 @@ struct DateReader {
 
     /// `Sun, 06 Nov 1994 08:49:37 GMT`
     mutating func imfFixdate() -> Double? {
-        guard name(of: DateNames.weekdays) != nil, byte(","), byte(" "), let day = two(), byte(" "),
-            let month = name(of: DateNames.months), byte(" "), let year = four(), byte(" "),
+        guard name(of: DateNames.weekdays) != nil, text(", "), let day = two(), text(" "),
+            let month = name(of: DateNames.months), text(" "), let year = four(), text(" "),
             let time = timeOfDay(), text(" GMT"), isAtEnd
         else { return nil }
         return seconds(CivilDate(year: year, month: month + 1, day: day), time)
@@ -65,12 +65,6 @@ struct DateReader {
     }
 
     private var isAtEnd: Bool { position == bytes.count }
-
-    private mutating func byte(_ expected: Unicode.Scalar) -> Bool {
-        guard position < bytes.count, bytes[position] == UInt8(ascii: expected) else { return false }
-        position += 1
-        return true
-    }
 
     private mutating func text(_ text: StaticString) -> Bool {
         let (expected, count) = (text.utf8Start, text.utf8CodeUnitCount)
@@ -127,7 +121,7 @@ struct DateReader {
     /// `hh:mm:ss` as seconds of the day. A leap second, always the last of a day, is read as the preceding second: "the
     /// nearest time equal to or earlier than the received value" (RFC 9111 section 4.2).
     private mutating func timeOfDay() -> Int? {
-        guard let hour = two(), byte(":"), let minute = two(), byte(":"), let second = two(), hour < 24, minute < 60
+        guard let hour = two(), text(":"), let minute = two(), text(":"), let second = two(), hour < 24, minute < 60
         else { return nil }
         if second == 60 {
             return hour == 23 && minute == 59 ? 86_399 : nil
