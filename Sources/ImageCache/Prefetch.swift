@@ -24,11 +24,9 @@ extension DownloadCache {
         let ahead = LookupAhead()
         return Prefetch(requests.count, width: width) { [self] index async throws(ImageCacheError) in
             var request = requests[index]
-            switch await lookUp(index, of: requests, ahead) {
-            case .hit: return
-            case .miss(let lookedUp): request.lookedUp = lookedUp
-            case .unknown: break
-            }
+            let outcome = await lookUp(index, of: requests, ahead)
+            if outcome.file != nil { return }
+            request.lookedUp = outcome.lookedUp
             _ = try await file(for: request)
         }
     }

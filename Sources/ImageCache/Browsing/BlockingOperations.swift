@@ -25,7 +25,7 @@ extension BlockingOperations {
     ///
     /// - Returns: The outcomes in the order of the requests.
     package func lookUp(_ requests: [FileRequest]) -> [BatchLookup] {
-        (try? cache.fetcher.lookUp(requests)) ?? requests.map { _ in .unknown }
+        (try? cache.fetcher.lookUp(requests)) ?? requests.map { _ in BatchLookup() }
     }
 
     /// Calls `body` with each entry in order.

@@ -287,9 +287,7 @@ struct FetchDriver {
         self.result?.bytesReceived = received
         forwardStatus = result.head.status.code
         let (fetcher, resolved, former) = (fetcher, resolved, generation)
-        if !resolved.request.isSafe {
-            generation = await fetch.invalidateOnce { fetcher.invalidate(after: result.head, resolved, former) }
-        }
+        generation = await fetch.invalidateOnce { fetcher.invalidate(after: result.head, resolved, former) }
         if let passed = sink.passed {
             passed.finish(.success(()))
             sink.leavePartials()

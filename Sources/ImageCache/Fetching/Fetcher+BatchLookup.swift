@@ -2,14 +2,14 @@ import DiskStore
 import FoundationEssentials
 import HTTPCaching
 
-/// The outcome of a look-up of several requests at a time, for one of them.
-package enum BatchLookup: Sendable {
-    /// A file that may be used without a request to the origin.
-    case hit(CachedFile)
-    /// Nothing that may be used so. A fetch of the request (``FileRequest/lookedUp``) goes on from here.
-    case miss(LookedUp)
-    /// The request needs more than the look-up of its own keys.
-    case unknown
+/// The outcome of a look-up of several requests at a time, for one of them. Both are `nil` if the request needs more than the look-up of its keys.
+package struct BatchLookup: Sendable {
+    /// The file, if it may be used without a request to the origin.
+    package var file: CachedFile?
+    /// The look-up that a fetch of the request begins with (``FileRequest/lookedUp``), if there is no such file.
+    package var lookedUp: LookedUp?
+
+    package init() {}
 }
 
 /// A request and its stored responses, as a look-up has read them.
@@ -51,6 +51,14 @@ extension Fetcher {
             self.resolved = resolved
             generation = fetcher.store.generation(of: resolved.url)
         }
+
+        /// The request's own key, and the key of the responses to equivalent URLs.
+        var keys: [(key: EntryKey, variant: (_ group: Substring) -> String)] {
+            [
+                (resolved.key, resolved.variant(in:)),
+                (EntryKey(resolved.requestKey.noVarySearch), resolved.searchVariant(in:)),
+            ]
+        }
     }
 
     /// A response that a decision serves.
@@ -67,51 +75,35 @@ extension Fetcher {
     /// - Returns: The outcomes in the order of the requests.
     func lookUp(_ requests: [FileRequest]) throws(ImageCacheError) -> [BatchLookup] {
         let lookups = requests.enumerated().compactMap { PlainLookup($1, at: $0, in: self) }
-        var outcomes = [BatchLookup](repeating: .unknown, count: requests.count)
+        var outcomes = [BatchLookup](repeating: BatchLookup(), count: requests.count)
         var hits: [BatchHit] = []
         do throws(StoreError) {
-            let found: [[StoredEntry]] = try store.entries(for: keys(of: lookups))
+            let found = try store.entries(for: lookups.flatMap(\.keys))
             for (index, lookup) in lookups.enumerated() {
                 // Responses to equivalent URLs belong to other resources: a separate look-up reads their generations.
                 guard found[2 * index + 1].isEmpty else { continue }
                 let candidates = found[2 * index].compactMap { StoredCandidate($0, lookup.generation) }
                 let lookedUp = LookedUp(
                     lookup.resolved, answering(lookup.resolved, candidates), lookup.generation, by: rules, at: now())
-                outcomes[lookup.place] = .miss(lookedUp)
                 if let served = lookedUp.decision.served {
                     hits.append(BatchHit(place: lookup.place, lookedUp: lookedUp, served: served))
+                } else {
+                    outcomes[lookup.place].lookedUp = lookedUp
                 }
             }
             if hits.isEmpty { return outcomes }
             let bodies = try store.open(hits.map(\.candidate.entry))
             try store.touch(bodies.compactMap { $0?.entry })
             for (hit, body) in zip(hits, bodies) {
-                // A request without a body, or for which this fails, is served by a separate fetch.
-                outcomes[hit.place] = .unknown
                 guard let body else { continue }
-                let file = try? file(
+                // A request for which this fails is served by a separate fetch.
+                outcomes[hit.place].file = try? file(
                     body, of: hit.candidate, for: hit.lookedUp.resolved, as: hit.served.isStale ? .stale : .disk,
                     hit.lookedUp.decision.status)
-                if let file { outcomes[hit.place] = .hit(file) }
             }
         } catch {
             throw ImageCacheError(error)
         }
         return outcomes
-    }
-
-    /// The key of each request, and the key of the responses to equivalent URLs, with the variants that match the request.
-    private func keys(of lookups: [PlainLookup]) -> [(key: EntryKey, variant: (_ group: Substring) -> String)] {
-        var keys: [(key: EntryKey, variant: (_ group: Substring) -> String)] = []
-        for lookup in lookups {
-            let (url, fields) = (lookup.resolved.url, lookup.resolved.cacheRequest.fields)
-            keys.append((lookup.resolved.key, { CacheRules.variantKey($0, of: fields) }))
-            keys.append(
-                (
-                    EntryKey(lookup.resolved.requestKey.noVarySearch),
-                    { CacheRules.searchVariant(group: $0, url: url, fields: fields) }
-                ))
-        }
-        return keys
     }
 }

@@ -12,7 +12,7 @@ extension Fetcher {
 
     /// The entries stored under a key. If there are many variants, only those that may match the request.
     private func entries(_ key: EntryKey, for resolved: ResolvedRequest) throws(StoreError) -> [StoredEntry] {
-        try store.entries(for: key) { CacheRules.variantKey($0, of: resolved.cacheRequest.fields) }
+        try store.entries(for: key, variant: resolved.variant(in:))
     }
 
     /// Shared entries that may be used for a request with credentials (RFC 9111 section 3.5).
@@ -97,9 +97,7 @@ extension Fetcher {
         _ key: RequestKey, for resolved: ResolvedRequest
     ) throws(StoreError) -> [StoredCandidate] {
         func entries() throws(StoreError) -> [StoredEntry] {
-            try store.entries(for: EntryKey(key.noVarySearch)) {
-                CacheRules.searchVariant(group: $0, url: resolved.url, fields: resolved.cacheRequest.fields)
-            }
+            try store.entries(for: EntryKey(key.noVarySearch), variant: resolved.searchVariant(in:))
         }
         let found = try entries()
         if found.isEmpty { return [] }

@@ -39,8 +39,7 @@ extension Fetcher {
         let variant =
             rules.variantKey(of: record.response) ?? "*"
         do throws(StoreError) {
-            var entry = newEntry(
-                for: record, encoded: sink.encodedRecord, variant: variant, resolved, generation)
+            var entry = newEntry(for: record, encoded: sink.encoded, variant: variant, resolved, generation)
             entry.sha256 = sink.verifiedSHA256
             let stored: StoredBody? = sink.isStorable ? try await commit(entry, record, writer) : nil
             let body = if let stored { stored } else { try writer.commitTransient(as: EntryKey(.transient)) }

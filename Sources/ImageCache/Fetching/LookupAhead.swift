@@ -19,16 +19,14 @@ package final class LookupAhead: Sendable {
     /// - Parameters:
     ///   - count: The number of requests so far.
     ///   - lookUp: Looks up a range of requests. Calls do not overlap.
-    package func take(
-        _ index: Int, of count: Int, _ lookUp: (Range<Int>) -> [BatchLookup]
-    ) -> BatchLookup? {
+    package func take(_ index: Int, of count: Int, _ lookUp: (Range<Int>) -> [BatchLookup]) -> BatchLookup {
         state.withLock { state in
             if index >= state.end {
                 let range = index..<max(index + 1, min(index + Self.width, count))
                 for (index, outcome) in zip(range, lookUp(range)) { state.outcomes[index] = outcome }
                 state.end = range.upperBound
             }
-            return state.outcomes.removeValue(forKey: index)
+            return state.outcomes.removeValue(forKey: index) ?? BatchLookup()
         }
     }
 }
@@ -36,9 +34,9 @@ package final class LookupAhead: Sendable {
 extension DownloadCache {
     /// The outcome of the look-up of a request in a list. The look-up includes the requests that follow it, on a thread of the cache.
     func lookUp(_ index: Int, of requests: [FileRequest], _ ahead: LookupAhead) async -> BatchLookup {
-        guard requests.count > 1 else { return .unknown }
+        guard requests.count > 1 else { return BatchLookup() }
         return await withTaskExecutorPreference(executor) {
-            ahead.take(index, of: requests.count) { blocking.lookUp(Array(requests[$0])) } ?? .unknown
+            ahead.take(index, of: requests.count) { blocking.lookUp(Array(requests[$0])) }
         }
     }
 }

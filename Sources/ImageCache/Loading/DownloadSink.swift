@@ -25,9 +25,8 @@ final class DownloadSink: BodySink, @unchecked Sendable {
 
     /// The response that the writer's bytes belong to; `nil` if there are none, or if they cannot be resumed.
     private(set) var record: ResponseRecord? { didSet { encoded = nil } }
-    /// ``record`` as it is stored.
-    private var encoded: [UInt8]?
-    var encodedRecord: [UInt8] { encoded ?? record?.encoded ?? [] }
+    /// ``record`` as it is stored, if it was encoded already.
+    private(set) var encoded: [UInt8]?
     /// True if the response may be stored for other requests.
     private(set) var isStorable = true
     /// True if the writer holds a partial of another variant. It is not resumed, and is kept until the requested variant's body replaces it.

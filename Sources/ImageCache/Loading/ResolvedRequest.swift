@@ -144,6 +144,14 @@ final class ResolvedRequest: Sendable {
 
     var namespace: Namespace { requestKey.namespace }
 
+    /// The variant of the request among the responses that vary on the same fields.
+    func variant(in group: Substring) -> String { CacheRules.variantKey(group, of: cacheRequest.fields) }
+
+    /// The same among the responses to equivalent URLs, which also vary on a part of the query.
+    func searchVariant(in group: Substring) -> String {
+        CacheRules.searchVariant(group: group, url: url, fields: cacheRequest.fields)
+    }
+
     /// The keys of GET requests for another URL whose responses this request can see: in its own namespace and in the shared one.
     func requestKeys(ofURL url: String) -> [RequestKey] {
         let shared = RequestKey(url: rules.keyURL(of: url))

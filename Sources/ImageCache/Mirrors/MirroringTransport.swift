@@ -26,9 +26,16 @@ struct MirroringTransport: HTTPTransport {
         guard request.method == .get, request.body == nil else {
             return try await base.run(request, into: sink, events: events)
         }
-        guard mirrors.isEmpty, integrity.pieces == nil, integrity.size == nil else {
-            return try await MirroredRun(self, request, sink, events).outcome()
+        if mirrors.isEmpty, integrity.pieces == nil, integrity.size == nil {
+            return try await runAtOrigin(request, into: sink, events: events)
         }
+        return try await MirroredRun(self, request, sink, events).outcome()
+    }
+
+    /// Mirrors are needed only if the transfer from the origin alone fails after a head that may have announced some.
+    private func runAtOrigin(
+        _ request: TransferRequest, into sink: any BodySink, events: @escaping @Sendable (TransferEvent) -> Void
+    ) async throws(TransferError) -> TransferResult {
         let held = sink.held()?.heldBytes ?? 0
         let begun = Locked<(head: ResponseHead, resumedFrom: Int64)?>(nil)
         let outcome: Result<TransferResult, TransferError>
@@ -43,10 +50,7 @@ struct MirroringTransport: HTTPTransport {
             if error.code == .cancelled || error.code == .refusedBySink { throw error }
             outcome = .failure(error)
         }
-        // Mirrors are needed only now, if a response has announced any.
-        guard let (head, resumedFrom) = begun.withLock({ $0 }),
-            !DuplicateLinks.mirrors(in: head.fields, base: head.finalURL).isEmpty
-        else { return try outcome.get() }
+        guard let (head, resumedFrom) = begun.withLock({ $0 }) else { return try outcome.get() }
         let first = MirroredRun.First(outcome: outcome, head: head, resumedFrom: resumedFrom, held: held)
         return try await MirroredRun(self, request, sink, events, after: first).outcome()
     }

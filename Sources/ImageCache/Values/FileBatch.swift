@@ -116,11 +116,9 @@ public final class FileBatch: Sendable {
 
     private func load(_ index: Int, of requests: [FileRequest], from cache: DownloadCache) async {
         var request = requests[index]
-        switch await cache.lookUp(index, of: requests, lookups) {
-        case .hit(let file): return end(index, .success(file))
-        case .miss(let lookedUp): request.lookedUp = lookedUp
-        case .unknown: break
-        }
+        let outcome = await cache.lookUp(index, of: requests, lookups)
+        if let file = outcome.file { return end(index, .success(file)) }
+        request.lookedUp = outcome.lookedUp
         let download = cache.download(request)
         let watching = Task { [weak self] in
             for await progress in download.progress {

@@ -86,9 +86,9 @@ struct FetchSession: Sendable {
     var executor: BlockingExecutor? { cache?.executor }
 
     /// The outcome of the look-up of an input, if several are looked up at a time.
-    private func lookedUp(at place: Int) -> BatchLookup? {
+    private func lookUp(_ place: Int) -> BatchLookup {
         let count = inputs.count.count
-        guard let cache, count > 1, template.policy.mayServeStored else { return nil }
+        guard let cache, count > 1 else { return BatchLookup() }
         return ahead.take(place, of: count) { range in
             var requests: [FileRequest] = []
             var places: [Int] = []
@@ -97,7 +97,7 @@ struct FetchSession: Sendable {
                 requests.append(template.getting(download, requiresDigest: dataSet.requireDigest, isQuiet: isQuiet))
                 places.append(place - range.lowerBound)
             }
-            var outcomes = [BatchLookup](repeating: .unknown, count: range.count)
+            var outcomes = [BatchLookup](repeating: BatchLookup(), count: range.count)
             for (place, outcome) in zip(places, cache.blocking.lookUp(requests)) { outcomes[place] = outcome }
             return outcomes
         }
@@ -157,11 +157,11 @@ struct FetchSession: Sendable {
     ) async throws {
         let present = destination.present(at: download) { former(of: request) }
         var request = request
-        switch lookedUp(at: id) {
-        case .hit(let file): return try deliver(file, of: request, download, present, &result, isFallback: false)
-        case .miss(let lookedUp): request.lookedUp = lookedUp
-        case .unknown, nil: break
+        let outcome = lookUp(id)
+        if let file = outcome.file {
+            return try deliver(file, of: request, download, present, &result, isFallback: false)
         }
+        request.lookedUp = outcome.lookedUp
         if let cache, try fallbackHoldingPartial(request, cache) == nil {
             let file: CachedFile?
             do {
@@ -319,16 +319,6 @@ struct FetchSession: Sendable {
     func close() async {
         await cache?.close()
         await fallback?.close()
-    }
-}
-
-extension CachePolicy {
-    /// False if the origin is contacted in any case.
-    fileprivate var mayServeStored: Bool {
-        switch self {
-        case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData, .reloadRevalidatingCacheData: false
-        case .useProtocolCachePolicy, .returnCacheDataElseLoad, .returnCacheDataDontLoad, .maxStale: true
-        }
     }
 }
 
