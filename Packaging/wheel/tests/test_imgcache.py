@@ -161,7 +161,13 @@ class PackageTests(unittest.TestCase):
         url = self.origin.url("held")
         code = f"import imgcache; imgcache.fetch({url!r})"
         environment = os.environ | {"PYTHONPATH": str(pathlib.Path(imgcache.__file__).parent.parent)}
-        child = subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.DEVNULL)
+        child = subprocess.Popen(
+            [sys.executable, "-c", code],
+            env=environment,
+            stderr=subprocess.DEVNULL,
+            # In the background of a shell, these tests ignore the signal, and their children would inherit that.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
         self.assertTrue(self.origin.half_sent.wait(30))
         # Only Python is interrupted, as by Jupyter; a terminal interrupts the command as well.
         child.send_signal(signal.SIGINT)
