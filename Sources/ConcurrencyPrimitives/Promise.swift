@@ -35,11 +35,32 @@ package final class Promise<Value: Sendable>: @unchecked Sendable {
 
 /// The waiters of a ``Promise``, which are the same for values of all types.
 @usableFromInline final class PromiseWaiters: Sendable {
+    private typealias Waiter = UnsafeContinuation<Void, Never>
+
     private struct State {
         var isFinished = false
         var nextID = 0
-        var cancellable: [Int: UnsafeContinuation<Void, Never>] = [:]
-        var others: [UnsafeContinuation<Void, Never>] = []
+        /// Most promises have one waiter.
+        var first: (id: Int, waiter: Waiter)?
+        var others: [Int: Waiter] = [:]
+
+        mutating func newID() -> Int {
+            nextID += 1
+            return nextID
+        }
+
+        /// Adds a waiter, unless the waits have ended.
+        mutating func add(_ waiter: Waiter, _ id: Int) -> Bool {
+            if isFinished { return false }
+            if first == nil { first = (id, waiter) } else { others[id] = waiter }
+            return true
+        }
+
+        mutating func remove(_ id: Int) -> Waiter? {
+            guard first?.id == id else { return others.removeValue(forKey: id) }
+            defer { first = nil }
+            return first?.waiter
+        }
     }
 
     private let state = Locked(State())
@@ -50,14 +71,14 @@ package final class Promise<Value: Sendable>: @unchecked Sendable {
     ///
     /// - Parameter setValue: Called before the waits end.
     @usableFromInline func finish(_ setValue: () -> Void) {
-        let (waiters, others) = state.withLock { state in
+        let (first, others) = state.withLock { state in
             if !state.isFinished { setValue() }
             state.isFinished = true
-            defer { (state.cancellable, state.others) = ([:], []) }
-            return (state.cancellable, state.others)
+            defer { (state.first, state.others) = (nil, [:]) }
+            return (state.first, state.others)
         }
-        for waiter in waiters.values { waiter.resume() }
-        for waiter in others { waiter.resume() }
+        first?.waiter.resume()
+        for waiter in others.values { waiter.resume() }
     }
 
     @usableFromInline var isFinished: Bool { state.withLock { $0.isFinished } }
@@ -65,31 +86,21 @@ package final class Promise<Value: Sendable>: @unchecked Sendable {
     /// Returns when the waits are ended or the calling task is cancelled.
     @usableFromInline func wait() async {
         if isFinished { return }
-        let id = state.withLock { state in
-            state.nextID += 1
-            return state.nextID
-        }
+        let id = state.withLock { $0.newID() }
         await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
-                let mustWait = state.withLock { state in
-                    guard !state.isFinished, !Task.isCancelled else { return false }
-                    state.cancellable[id] = continuation
-                    return true
-                }
-                if !mustWait { continuation.resume() }
+            await withUnsafeContinuation { waiter in
+                let mustWait = state.withLock { !Task.isCancelled && $0.add(waiter, id) }
+                if !mustWait { waiter.resume() }
             }
         } onCancel: {
-            state.withLock { $0.cancellable.removeValue(forKey: id) }?.resume()
+            state.withLock { $0.remove(id) }?.resume()
         }
     }
 
     @usableFromInline func waitDespiteCancellation() async {
-        await withUnsafeContinuation { continuation in
-            let mustWait = state.withLock { state in
-                if !state.isFinished { state.others.append(continuation) }
-                return !state.isFinished
-            }
-            if !mustWait { continuation.resume() }
+        await withUnsafeContinuation { waiter in
+            let mustWait = state.withLock { $0.add(waiter, $0.newID()) }
+            if !mustWait { waiter.resume() }
         }
     }
 }

@@ -225,7 +225,9 @@ final class EngineLoop {
         guard let handle = handles.take() else {
             return end(transfer, .failure(transfer.machine.error(.libcurl, "out of memory")))
         }
-        if let refusal = transfer.startRequest(on: handle, now: now) { return end(transfer, .failure(refusal)) }
+        if let refusal = transfer.startRequest(on: handle, among: transfers.count, now: now) {
+            return end(transfer, .failure(refusal))
+        }
         let code = clibcurl_multi_add_handle(multi, handle.easy)
         guard code == CURLM_OK else {
             let reason = String(cString: clibcurl_multi_strerror(code))

@@ -77,8 +77,9 @@ final class RunningTransfer {
 
     /// Prepares the next request, of a new attempt or after a redirect.
     ///
+    /// - Parameter transfers: The number of transfers of the engine.
     /// - Returns: The reason not to send the request; `nil` if it was prepared.
-    func startRequest(on handle: EasyHandle, now: MonotonicTime) -> TransferError? {
+    func startRequest(on handle: EasyHandle, among transfers: Int, now: MonotonicTime) -> TransferError? {
         self.handle = handle
         let attempts = machine.history.attempts
         let action = machine.start(at: now, date: mailbox.configuration.now())
@@ -91,7 +92,7 @@ final class RunningTransfer {
             collector.reset()
             clibcurl_slist_free(ownHeaders)
             ownHeaders = prepared.ownHeaders(for: request.hop, adding: request.conditions)
-            configure(handle, for: request, headers: ownHeaders ?? prepared.headers)
+            configure(handle, for: request, headers: ownHeaders ?? prepared.headers, among: transfers)
             return nil
         case .finish(.failure(let error)):
             // The host was refused before its name was resolved.

@@ -2,7 +2,9 @@ import HTTPSemantics
 import HTTPTypes
 
 /// A request with parsed URL and checked fields, which all attempts of a transfer share.
-struct CheckedRequest: Sendable {
+///
+/// A class, because the state machine that contains it is passed on between the engine and the transfer's task.
+final class CheckedRequest: Sendable {
     let request: TransferRequest
     let url: HTTPURL
     let credentials: TransferOptions.Credentials?

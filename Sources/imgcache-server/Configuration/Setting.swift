@@ -151,7 +151,6 @@ extension Setting {
             text: { String($0) })
     }
 
-    /// A flag that is on unless it is said to be off.
     /// One of at least two words.
     static func choice<Value: RawRepresentable<String> & CaseIterable & SendableMetatype>(
         _ name: String, _ place: Place<Value>, _ help: String
@@ -161,13 +160,6 @@ extension Setting {
         return property(
             name, words.joined(separator: "|"), place, help,
             read: { Value(rawValue: $0).map { .value($0) } ?? .problem(problem) }, text: { $0.rawValue })
-    }
-
-    static func onOrOff(_ name: String, _ place: Place<Bool>, _ help: String) -> Setting {
-        property(
-            name, "on|off", place, help,
-            read: { SettingText.flag($0).map { .value($0) } ?? .problem("must be on or off") },
-            text: { $0 ? "on" : "off" })
     }
 
     /// - Parameter problem: Returns the problem with a value, or nil if there is none.

@@ -2,7 +2,7 @@ import DownloadLists
 
 /// An input of a run: a download, or an invalid line of a list.
 enum FetchInput: Sendable {
-    case download(ListedDownload)
+    indirect case download(ListedDownload)
     case invalid(ListError)
 
     /// The name shown for the input: its URL, or its position in the list if it is invalid.
