@@ -110,12 +110,12 @@ struct FileProgressTests {
         var run = RunProgress(isSeveral: true)
         for id in 0...1 { run.begin(id, name: "file\(id)", at: 0) }
         for id in 0...1 { _ = run.update(id, Self.progress(.storing, 100, of: 100), at: 1) }
-        run.finish(0, size: 100)
+        run.finish(0, size: 100, at: 1)
         _ = run.update(0, Self.progress(.storing, 100, of: 100), at: 1)
         let lines = run.lines(width: 80, at: 1, of: Self.two)
         #expect(lines.count == 2)
         #expect(lines[0].hasPrefix("total 1 of 2") && lines[1].hasPrefix("file1"))
-        run.finish(1, size: 100)
+        run.finish(1, size: 100, at: 1)
         #expect(run.lines(width: 80, at: 1, of: Self.two).map { $0.hasPrefix("total 2 of 2") } == [true])
     }
 
@@ -123,7 +123,7 @@ struct FileProgressTests {
         var run = RunProgress(isSeveral: false)
         run.begin(0, name: "a", at: 0)
         #expect(run.lines(width: 80, at: 0, of: (1, true)).count == 1)
-        run.finish(0, size: nil)
+        run.finish(0, size: nil, at: 0)
         #expect(run.lines(width: 80, at: 0, of: (1, true)).isEmpty)
         #expect(run.plainLine(at: 0, of: (1, true)) == nil)
     }
@@ -143,6 +143,19 @@ struct FileProgressTests {
         #expect(try #require(run.plainLine(at: 4, of: Self.two)).contains(", 750 B/s"))
     }
 
+    @Test func `files that end between two looks count in the rate, each byte once`() throws {
+        var run = RunProgress(isSeveral: true)
+        run.begin(0, name: "large", at: 0)
+        for time in 0...4 {
+            let id = time + 1
+            run.begin(id, name: "small\(id)", at: Double(time))
+            _ = run.update(0, Self.progress(.transferring, Int64(time) * 500), at: Double(time))
+            run.finish(id, size: 500, received: 500, at: Double(time))
+        }
+        run.finish(0, size: 2000, received: 2000, at: 4)
+        #expect(try #require(run.plainLine(at: 4, of: (7, true))).contains(", 1000 B/s"))
+    }
+
     @Test func `the line for all reports a silence with the reason and the first of the next tries`() throws {
         var run = RunProgress(isSeveral: true)
         for id in 0...1 { run.begin(id, name: "file\(id)", at: 0) }
@@ -152,7 +165,7 @@ struct FileProgressTests {
         _ = run.update(1, Self.progress(.retrying(after: .seconds(20), because: "reset")), at: 4)
         #expect(
             try #require(run.plainLine(at: 5, of: (3, false))).hasSuffix("no data for 4 s, reset, again in 5 s"))
-        run.finish(1, size: nil)
+        run.finish(1, size: nil, at: 5)
         _ = run.update(0, Self.progress(.storing), at: 6)
         #expect(!(try #require(run.plainLine(at: 60, of: (3, false))).contains("no data")))
     }

@@ -35,9 +35,7 @@ struct FetchRun: Sendable {
         }
         let pins = session.resumePins()
         defer { pins.cancel() }
-        // Further requests would only confuse the exchange that -v shows.
-        let probes = isSeveral && !options.fetching.messages.verbose
-        let sizes = probes ? display.map { SizeProbe(session.probe, $0) } : nil
+        let sizes = isSeveral && display?.isWatched == true ? display.map { SizeProbe(session.probe, $0) } : nil
         sizes?.start(inputs)
         let record = RunRecord()
         let tries = SecondTries(isOn: triesAgain)
@@ -52,7 +50,7 @@ struct FetchRun: Sendable {
                     display?.postpone(place)
                     return nil
                 }
-                display?.finish(place, size: result.size)
+                display?.finish(place, size: result.size, received: result.bytesTransferred)
                 record.add(result, at: place)
                 if result.exitStatus != .done, !options.dataSet.keepGoing { inputs.stop() }
                 return result

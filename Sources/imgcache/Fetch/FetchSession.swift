@@ -3,9 +3,10 @@ import DiskStore
 import DownloadLists
 import Glibc
 import ImageCache
+import Units
 
 /// The cache of one run, and the handling of one URL.
-struct FetchSession: Sendable {
+final class FetchSession: Sendable {
     /// nil if the cache is not writable and therefore bypassed.
     private let cache: DownloadCache?
     /// The cache for files that the store cannot take; nil if a path in the store is requested.
@@ -122,36 +123,30 @@ struct FetchSession: Sendable {
         }
         let request = template.getting(download, requiresDigest: dataSet.requireDigest, isQuiet: isQuiet)
         var result = FetchResult(url: request.urlWithoutUserinfo)
-        await result.timed { result in
+        let start = ContinuousClock.now
+        let turn = await twins.turn(request.expectedDigest)
+        defer { turn.map(twins.end) }
+        do {
             do {
-                try await twins.run(request.expectedDigest) {
-                    try await fetch(request, download, into: &result, id: id, display)
-                }
-            } catch {
-                result.fail(error, told: explained(error))
-                if result.exitStatus != .interrupted, let position = download.position {
-                    result.error = result.error.map { "\(position): \($0)" }
-                }
+                try await fetch(request, download, into: &result, id: id, display)
+            } catch let error as ImageCacheError
+                where error.code == .wrongBytes && !request.mirrors.isEmpty && result.resumedFrom > 0
+            {
+                // Several mirrors together sent wrong bytes: once more from the start.
+                try await fetch(request, download, into: &result, id: id, display)
+            }
+        } catch {
+            result.fail(error, told: explained(error))
+            if result.exitStatus != .interrupted, let position = download.position {
+                result.error = result.error.map { "\(position): \($0)" }
             }
         }
+        result.seconds = (ContinuousClock.now - start).inSeconds
         return result
     }
 
-    /// Fetches and delivers the file. If several mirrors together sent wrong bytes, it is fetched once more from the start.
+    /// Fetches and delivers the file.
     private func fetch(
-        _ request: FileRequest, _ download: ListedDownload, into result: inout FetchResult, id: Int,
-        _ display: ProgressDisplay?
-    ) async throws {
-        do {
-            try await fetchOnce(request, download, into: &result, id: id, display)
-        } catch let error as ImageCacheError
-            where error.code == .wrongBytes && !request.mirrors.isEmpty && result.resumedFrom > 0
-        {
-            try await fetchOnce(request, download, into: &result, id: id, display)
-        }
-    }
-
-    private func fetchOnce(
         _ request: FileRequest, _ download: ListedDownload, into result: inout FetchResult, id: Int,
         _ display: ProgressDisplay?
     ) async throws {
@@ -216,27 +211,24 @@ struct FetchSession: Sendable {
         isFallback: Bool = false, into result: inout FetchResult, id: Int, _ display: ProgressDisplay?
     ) async throws -> CachedFile {
         let download = cache.download(request)
-        display?.begin(id, name: OutputName.suggested(contentDisposition: nil, url: request.url))
+        display?.begin(id, name: OutputName.suggested(contentDisposition: nil, url: request.url)) {
+            download.latestProgress
+        }
         let destination = destination
         let objection = Locked<(any Error)?>(nil)
         // Only this wait is cancelled, because others may wait for the same download.
         let wait = destination.checksHeads ? Task { try await download.file } : nil
-        let watching =
-            wait != nil || display != nil
-            ? Task {
-                var isChecked = wait == nil
-                for await progress in download.progress {
-                    display?.update(id, progress)
-                    guard !isChecked, progress.hasResponse else { continue }
-                    isChecked = true
-                    do {
-                        try destination.check(listed, progress, from: cache, moving: isFallback, present)
-                    } catch {
-                        objection.withLock { $0 = error }
-                        wait?.cancel()
-                    }
+        let watching = wait.map { wait in
+            Task {
+                guard let progress = await download.progress.first(where: \.hasResponse) else { return }
+                do {
+                    try destination.check(listed, progress, from: cache, moving: isFallback, present)
+                } catch {
+                    objection.withLock { $0 = error }
+                    wait.cancel()
                 }
-            } : nil
+            }
+        }
         defer { watching?.cancel() }
         do {
             if let wait {

@@ -12,7 +12,8 @@ struct FileProgress: Sendable {
     private(set) var lastByte: Double
     /// The last failure since the last byte, and the time of the next attempt.
     private(set) var failure: (reason: String, nextTry: Double)?
-    private var transferred: Int64 = 0
+    /// The number of bytes received from the network.
+    private(set) var transferred: Int64 = 0
     private var rate = RateMeter()
 
     init(name: String, at now: Double) {

@@ -6,6 +6,8 @@ import ImageCache
 ///
 /// On a terminal, the lines of ``RunProgress`` are redrawn ten times a second. They appear 200 ms after the start, so that fast downloads
 /// print nothing. Otherwise, one line is printed every 10 seconds, and one for each retry of a single file.
+///
+/// The display asks the downloads for their progress, ten times a second. To notify it of each step would cost half as much as a small file.
 final class ProgressDisplay: Sendable {
     /// The way in which lines are printed.
     enum Style: Sendable {
@@ -19,8 +21,13 @@ final class ProgressDisplay: Sendable {
         fileprivate var isRedrawn: Bool { if case .redrawn = self { true } else { false } }
     }
 
+    /// Returns the current progress of a download.
+    typealias Source = @Sendable () -> DownloadProgress
+
     private struct State {
         var progress: RunProgress
+        /// The downloads in progress.
+        var sources: [Int: Source] = [:]
         var drawnLines = 0
         var ticker: Task<Void, Never>?
     }
@@ -30,8 +37,9 @@ final class ProgressDisplay: Sendable {
     private let fileCount: @Sendable () -> RunProgress.FileCount
     private let isColoured: Bool
     private let state: Locked<State>
-    private static let drawEvery = Duration.milliseconds(100)
-    private static let printEvery = Duration.seconds(10)
+    private static let lookEvery = Duration.milliseconds(100)
+    private static let firstDrawn = 0.2
+    private static let printEvery = 10.0
 
     /// - Parameter fileCount: Returns the number of files so far, and true if it is final.
     init(isSeveral: Bool, _ style: Style, fileCount: @escaping @Sendable () -> RunProgress.FileCount) {
@@ -43,24 +51,38 @@ final class ProgressDisplay: Sendable {
         state = Locked(State(progress: RunProgress(isSeveral: isSeveral)))
     }
 
+    /// True if somebody may look at the lines while the run lasts.
+    var isWatched: Bool { style.isRedrawn }
+
     /// Starts a download; see ``RunProgress/begin(_:name:at:)``.
-    func begin(_ id: Int, name: String) {
+    func begin(_ id: Int, name: String, _ source: @escaping Source) {
         let now = Self.now
         state.withLock { state in
             state.progress.begin(id, name: name, at: now)
+            state.sources[id] = source
             guard state.ticker == nil else { return }
-            let isRedrawn = style.isRedrawn
+            let (first, interval) = style.isRedrawn ? (Self.firstDrawn, 0) : (Self.printEvery, Self.printEvery)
             state.ticker = Task { [weak self] in
-                try? await Task.sleep(for: isRedrawn ? .milliseconds(200) : Self.printEvery)
-                while !Task.isCancelled {
-                    if isRedrawn { self?.draw() } else { self?.print() }
-                    try? await Task.sleep(for: isRedrawn ? Self.drawEvery : Self.printEvery)
+                var next = now + first
+                while true {
+                    try? await Task.sleep(for: Self.lookEvery)
+                    guard !Task.isCancelled, let self else { return }
+                    look()
+                    if Self.now < next { continue }
+                    next += interval
+                    if style.isRedrawn { draw() } else { print() }
                 }
             }
         }
     }
 
-    func update(_ id: Int, _ progress: DownloadProgress) {
+    /// Asks the downloads for their progress.
+    private func look() {
+        let sources = state.withLock { $0.sources }
+        for (id, source) in sources { update(id, source()) }
+    }
+
+    private func update(_ id: Int, _ progress: DownloadProgress) {
         let now = Self.now
         let failure = state.withLock { $0.progress.update(id, progress, at: now) }
         if let failure, case .printed(retries: true) = style { Output.error(failure) }
@@ -73,10 +95,21 @@ final class ProgressDisplay: Sendable {
     func knows(_ id: Int) -> Bool { state.withLock { $0.progress.knows(id) } }
 
     /// Records that a file failed and will be retried later.
-    func postpone(_ id: Int) { state.withLock { $0.progress.postpone(id) } }
+    func postpone(_ id: Int) {
+        state.withLock { state in
+            state.sources[id] = nil
+            state.progress.postpone(id)
+        }
+    }
 
-    /// - Parameter size: The file's length; `nil` if it failed.
-    func finish(_ id: Int, size: Int64? = nil) { state.withLock { $0.progress.finish(id, size: size) } }
+    /// Ends a download; see ``RunProgress/finish(_:size:received:at:)``.
+    func finish(_ id: Int, size: Int64?, received: Int64) {
+        let now = Self.now
+        state.withLock { state in
+            state.sources[id] = nil
+            state.progress.finish(id, size: size, received: received, at: now)
+        }
+    }
 
     /// Prints a line of regular output without disturbing the display.
     func printing(_ body: () -> Void) {

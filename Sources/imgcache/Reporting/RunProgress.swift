@@ -62,10 +62,18 @@ struct RunProgress: Sendable {
         order.removeAll { $0 == id }
     }
 
-    /// - Parameter size: The file's length; `nil` if it failed.
-    mutating func finish(_ id: Int, size: Int64?) {
+    /// - Parameters:
+    ///   - size: The file's length; `nil` if it failed.
+    ///   - received: The number of bytes that were received for it from the network. Those after its last update are counted now.
+    mutating func finish(_ id: Int, size: Int64?, received: Int64 = 0, at now: Double) {
         note(size ?? 0, of: id)
         finishedBytes += size ?? files[id]?.latest.received ?? 0
+        let rest = received - (files[id]?.transferred ?? received)
+        if rest > 0 {
+            transferred += rest
+            lastByte = now
+        }
+        noteRate(at: now)
         postpone(id)
         finishedFiles += 1
     }
