@@ -254,7 +254,7 @@ package final class BodyWriter {
     ///   from now on.
     package func verifyHeld() throws(StoreError) {
         guard let partial, let total, buffer.count == 0 else { return }
-        _ = try partial.verifiedChecksum(total: total, using: buffer.blockMemory)
+        _ = try partial.verifiedChecksums(total: total, using: buffer.blockMemory)
     }
 
     /// Ends the current range. Bytes in memory are kept for the next attempt.

@@ -40,6 +40,9 @@ package struct NewEntry: Sendable {
     package var format: ValueFormat?
     /// The body's SHA-256, where it was verified. `nil`, the default: not known.
     package var sha256: [UInt8]?
+    /// True if a later writer of ``key`` could continue the body after a part of it was damaged. The checksums of its blocks are then kept.
+    /// False by default.
+    package var isResumable = false
     /// True if the body was derived from the resource's entries: storing it then does not change the resource.
     package var isDerived: Bool
 

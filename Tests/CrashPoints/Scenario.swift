@@ -23,6 +23,9 @@ enum Scenario {
     private static let h = Body(key: "h", version: 1, size: 800_000)
     private static let i1 = Body(key: "i", version: 1, size: 900_000)
     private static let i2 = Body(key: "i", version: 2, size: 650_000)
+    /// The key of a body that a step damages.
+    static let damagedKey = "m"
+    private static let m = Body(key: damagedKey, version: 1, size: 600_000)
     private static let t = Body(key: "t", version: 1, size: 300_000)
     private static let z = Body(key: "z", version: 1, size: 300_000)
 
@@ -41,6 +44,7 @@ enum Scenario {
         Step("a partial is dropped", dropPartial),
         Step("what was begun changes at the origin", changeAtOrigin),
         Step("a body is verified and read") { session in _ = try session.store.verify() },
+        Step("a body is damaged and repaired", repair),
         Step("the store is pruned") { _ = try $0.store.prune(to: 1_500_000) },
         Step("and swept", sweep),
         Step("all is cleared") { try $0.store.clear() },
@@ -110,6 +114,28 @@ enum Scenario {
         try writer.keep()
         session.unpromise()
         try session.store.remove([EntryKey("h")], invalidating: .resource("http://origin/h"))
+    }
+
+    private static func repair(_ session: Session) throws {
+        try session.put(m)
+        let store = try session.store
+        guard let entry = try session.entry(m.key) else { throw Failure("what was stored is not there") }
+        try damage(store.path(of: entry))
+        guard try store.verify(repair: true).failed == 1 else { throw Failure("the damage was not found") }
+        try session.resume(m)
+        guard let repaired = try session.entry(m.key), let body = try store.open(repaired), try m.matches(body) else {
+            throw Failure("a repaired body is wrong")
+        }
+        try store.remove(EntryKey(m.key))
+    }
+
+    private static func damage(_ path: String) throws {
+        chmod(path, 0o600)
+        defer { chmod(path, 0o400) }
+        let descriptor = Glibc.open(path, O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Failure("a body cannot be damaged") }
+        defer { Glibc.close(descriptor) }
+        guard pwrite(descriptor, "damage", 6, 300_000) == 6 else { throw Failure("a body cannot be damaged") }
     }
 
     private static func changeAtOrigin(_ session: Session) throws {

@@ -150,7 +150,9 @@ final class Session {
 
     func commit(_ writer: BodyWriter, _ body: Body) throws {
         page.isCommitting = true
-        _ = try writer.commit(NewEntry(key: EntryKey(body.key), url: "http://test/\(body.key)", metadata: body.header))
+        var entry = NewEntry(key: EntryKey(body.key), url: "http://test/\(body.key)", metadata: body.header)
+        entry.isResumable = true
+        _ = try writer.commit(entry)
         unpromise()
     }
 

@@ -7,8 +7,12 @@ import Testing
 
 private let secret = "Bearer-c2VjcmV0LXRva2Vu"
 
-/// Takes the tables and columns of version 4 away.
+/// Takes the table of version 6 away.
+let dropVersion6 = "DROP TRIGGER blocks_deleted; DROP TABLE blocks;"
+
+/// Takes the tables and columns of version 4 and later ones away.
 let dropVersion4 = """
+    \(dropVersion6)
     DROP TABLE lists; DROP TABLE list_items; DROP TABLE list_records; DROP TABLE list_pending;
     DROP TABLE list_garbage; DROP TABLE list_totals; DROP TABLE pin_sets; DROP TABLE pins;
     DROP INDEX entries_by_expiry; DROP INDEX entries_by_version; DROP INDEX entries_by_value;

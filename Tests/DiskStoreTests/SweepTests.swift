@@ -173,7 +173,7 @@ private let block = Int(BlockMap.blockSize)
             }
         }
         var found: [String: EntryIntegrity] = [:]
-        let result = try test.store.verify { entry, integrity in
+        let result = try test.store.verify { entry, integrity, _ in
             found[entry.key.value] = integrity
             return true
         }

@@ -270,22 +270,77 @@ struct StoreFailureTests {
         guard pwrite(descriptor, bytes, bytes.count, offset) == bytes.count else { throw SystemCallFailure("pwrite") }
     }
 
-    @Test func `a body that was changed on disk is found by verify, dropped by --repair, and fetched again`()
+    /// Changes bytes in the second block of a stored body.
+    private func damage(_ path: String) throws {
+        chmod(path, 0o600)
+        defer { chmod(path, 0o400) }
+        try setHeader(of: path, at: 300_000, to: [0, 1, 2, 3, 4, 5, 6, 7])
+    }
+
+    @Test func `verify finds a body that was changed on disk, and --repair fetches the damaged block alone`()
         async throws
     {
-        let representation = Representation(seed: 98, size: 700_000)
+        let representation = Representation(seed: 98, size: 3_000_000)
         let origin = try ScriptedOrigin(serving: representation)
-        let path = try #require(try await work.fetch(origin.url()).lines.first)
-        chmod(path, 0o600)
-        try setHeader(of: path, at: 300_000, to: [0, 1, 2, 3, 4, 5, 6, 7])
+        try damage(try #require(try await work.fetch(origin.url()).lines.first))
         let found = try await work.run("verify")
-        #expect(found.ending != .exited(0), "\(found)")
-        _ = try await work.run("verify", "--repair")
+        #expect(found.ending == .exited(5), "\(found)")
+        #expect(found.lines.first == "damaged  \(origin.url())")
+        let sent = origin.bodyBytesSent
+        let repaired = try await work.run("verify", "--repair")
+        #expect(repaired.ending == .exited(0), "\(repaired)")
+        #expect(repaired.lines.first == "repaired, 256 KiB fetched  \(origin.url())", "\(repaired)")
+        #expect(origin.bodyBytesSent - sent == blockSize)
+        #expect(origin.requests.last?.request["If-Range"] == representation.etag)
         try await work.expectSoundStore()
-        let outcome = try await work.fetch(origin.url())
-        #expect(outcome.ending == .exited(0), "\(outcome)")
-        #expect(representation.content.equalsFile(at: outcome.lines.first ?? ""))
+        let again = try await work.fetch(origin.url())
+        #expect(representation.content.equalsFile(at: again.lines.first ?? ""), "\(again)")
         #expect(origin.requests.count == 2)
+    }
+
+    @Test func `blocks of a body that cannot be repaired now are kept for its next download, of the same version only`()
+        async throws
+    {
+        for isReplaced in [false, true] {
+            let (first, second) = (Representation(seed: 98, size: 3_000_000), Representation(seed: 97, size: 2_000_000))
+            let origin = try ScriptedOrigin { request in
+                Behaviour(request.number > 2 && isReplaced ? second : first).with {
+                    if request.number == 2 { $0.status = 403 }
+                }
+            }
+            let url = origin.url("/\(isReplaced)")
+            try damage(try #require(try await work.fetch(url).lines.first))
+            let repaired = try await work.run("verify", "--repair")
+            #expect(repaired.ending == .exited(0), "\(repaired)")
+            let kept = "damaged, removed, 2.61 MiB kept for its next download  \(url)"
+            #expect(repaired.lines.first == kept, "\(repaired)")
+            #expect(repaired.errorOutput.contains("403"), "\(repaired)")
+            try await work.expectSoundStore()
+            let sent = origin.bodyBytesSent
+            let outcome = try await work.fetch(url)
+            let expected = isReplaced ? second : first
+            #expect(expected.content.equalsFile(at: outcome.lines.first ?? ""), "\(outcome)")
+            #expect(origin.bodyBytesSent - sent == (isReplaced ? second.size : blockSize))
+        }
+    }
+
+    @Test func `a small body, or one without a strong validator, is removed by --repair, and fetched again`()
+        async throws
+    {
+        for representation in [
+            Representation(seed: 98, size: 200_000), Representation(seed: 99, size: 700_000, etag: ""),
+        ] {
+            let origin = try ScriptedOrigin(serving: representation)
+            let path = try #require(try await work.fetch(origin.url()).lines.first)
+            chmod(path, 0o600)
+            try setHeader(of: path, at: 100_000, to: [0, 1, 2, 3])
+            let repaired = try await work.run("verify", "--repair")
+            #expect(repaired.lines.first == "damaged, removed  \(origin.url())", "\(repaired)")
+            try await work.expectSoundStore()
+            let outcome = try await work.fetch(origin.url())
+            #expect(representation.content.equalsFile(at: outcome.lines.first ?? ""), "\(outcome)")
+            #expect(origin.requests.count == 2)
+        }
     }
 
     @Test(arguments: [0, 699_999])

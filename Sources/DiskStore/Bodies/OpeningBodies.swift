@@ -39,12 +39,12 @@ extension DiskStore {
             FileStatus(at: path)?.identity == status.identity
         else { return nil }
         guard status.isRegular, status.size == entry.size else {
-            return try drop(entry, because: "its body has another length")
+            return try drop(entry, file, because: "its body has another length")
         }
         let boot = configuration.boot()
         if !CheckMark.isChecked(entry.boot, status, boot: boot) {
             guard try checksum(of: file, size: entry.size) == entry.checksum else {
-                return try drop(entry, because: "its body does not match its checksum")
+                return try drop(entry, file, because: "its body does not match its checksum")
             }
             try mark(entry, checkedAs: status, boot: boot)
         }
@@ -79,10 +79,14 @@ extension DiskStore {
         return bodies.map { $0.flatMap { held.contains($0.entry.id) ? $0 : nil } }
     }
 
-    /// Removes an entry whose body failed a check, unless another process keeps the index from being changed. Always returns nil.
-    private func drop(_ entry: StoredEntry, because reason: String) throws(StoreError) -> StoredBody? {
+    /// Removes an entry whose body failed a check, unless another process keeps the index from being changed. Its intact blocks are kept, if
+    /// possible. Always returns nil.
+    private func drop(
+        _ entry: StoredEntry, _ file: File? = nil, because reason: String
+    ) throws(StoreError) -> StoredBody? {
         let isRemoved: Bool
         do throws(StoreError) {
+            if let file, (try? salvage(entry, file)) ?? nil != nil { return nil }
             isRemoved = configuration.isReadOnly ? false : try remove(entry)
         } catch  where error.code == .busy {
             return nil

@@ -26,21 +26,25 @@ extension DiskStore {
     /// Reads every body and compares it with its checksum.
     ///
     /// - Parameters:
-    ///   - repair: True to remove the entries that fail, which turns them into misses.
-    ///   - report: Called with each entry; return false to stop.
+    ///   - repair: True to remove the entries that fail, which turns them into misses. Their intact blocks are kept as partials, if possible.
+    ///   - report: Called with each entry, and with the number of intact bytes that were kept; return false to stop.
     package func verify(
-        repair: Bool = false, _ report: (StoredEntry, EntryIntegrity) throws -> Bool = { _, _ in true }
+        repair: Bool = false, _ report: (StoredEntry, EntryIntegrity, Int64?) throws -> Bool = { _, _, _ in true }
     ) throws -> VerifyResult {
         var result = VerifyResult()
         try list(by: .created) { entry in
             guard let integrity = try integrity(of: entry) else { return true }
             result.checked += 1
             result.bytes += entry.size
+            var kept: Int64?
             if !integrity.isIntact {
                 result.failed += 1
-                if repair { try remove(entry) }
+                if repair {
+                    kept = (try? salvage(entry)) ?? nil
+                    if kept == nil { try remove(entry) }
+                }
             }
-            return try report(entry, integrity)
+            return try report(entry, integrity, kept)
         }
         return result
     }

@@ -128,9 +128,9 @@ extension DiskStore {
         }
         // Before the bytes are read again, so that the file is not opened for writing after that.
         _ = fchmod(data.descriptor, 0o400)
-        let checksum: Checksum
+        let blocks: BlockChecksums
         do throws(StoreError) {
-            checksum = try partial.verifiedChecksum(total: size, using: buffer)
+            blocks = try partial.verifiedChecksums(total: size, using: buffer)
         } catch {
             _ = fchmod(data.descriptor, 0o600)
             throw error
@@ -138,8 +138,9 @@ extension DiskStore {
         _ = data.tryLock(exclusive: false)
         guard let status = data.status else { throw .system("cannot look at the body", path: data.path) }
         let finished = FinishedBody(
-            size: size, allocated: max(status.allocated, Budget.rounded(size)), checksum: checksum,
-            boot: configuration.boot(), partial: (partial.id, partial.reserved), isTransient: isTransient)
+            size: size, allocated: max(status.allocated, Budget.rounded(size)), checksum: blocks.whole(length: size),
+            boot: configuration.boot(), blocks: new.isResumable ? blocks : nil, partial: (partial.id, partial.reserved),
+            isTransient: isTransient)
         let placing = BodyPlacing { (path) throws(StoreError) in
             guard partial.isStillOurs else {
                 throw StoreError(.taken, "the partial was deleted, or taken over by another process", path: data.path)

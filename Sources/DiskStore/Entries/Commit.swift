@@ -107,6 +107,7 @@ extension Index {
         let sequence = totals.takeSequence()
         let expires = limits.expiry(stored: now, expires: new.expires.map(\.milliseconds))
         try catalogue().entries.insert(new, body, id: id, created: now, sequence: sequence, expires: expires)
+        if let blocks = body.blocks { try catalogue().blocks.insert(blocks, of: id) }
         return StoredEntry(
             id: id, key: new.key, variant: new.variant, url: new.url, size: body.size, allocated: body.allocated,
             metadata: new.metadata, created: Date(milliseconds: now), lastAccess: Date(milliseconds: now),
@@ -186,6 +187,8 @@ struct FinishedBody {
     let allocated: Int64
     let checksum: Checksum
     let boot: Int64
+    /// The checksums of its blocks, if they are kept.
+    var blocks: BlockChecksums?
     /// The partial that the file was before, and its reservation in bytes.
     var partial: (id: Int64, reserved: Int64)?
     /// True if look-ups never find the body: it is marked for deletion in the transaction that creates it.

@@ -66,6 +66,35 @@ struct BodyChecksum: ~Copyable {
     }
 }
 
+/// The checksums of a body's blocks in order, 16 bytes each, as in the slots of a partial's record.
+struct BlockChecksums: Equatable, Sendable {
+    private(set) var bytes: [UInt8]
+
+    init(bytes: [UInt8] = []) { self.bytes = bytes }
+
+    var count: Int64 { Int64(bytes.count / Checksum.byteCount) }
+
+    /// ``Checksum/none`` for a block that is missing.
+    subscript(block: Int64) -> Checksum {
+        get { bytes.withUnsafeBytes { Checksum(UnsafeRawBufferPointer(rebasing: $0[Self.range(of: block)])) } }
+        set { newValue.withBytes { bytes.replaceSubrange(Self.range(of: block), with: $0) } }
+    }
+
+    mutating func append(_ checksum: Checksum) { checksum.withBytes { bytes.append(contentsOf: $0) } }
+
+    /// The checksum of a whole body of this length.
+    func whole(length: Int64) -> Checksum {
+        var whole = BodyChecksum()
+        for block in 0..<count { whole.add(self[block]) }
+        return whole.finish(length: length)
+    }
+
+    private static func range(of block: Int64) -> Range<Int> {
+        let start = Int(block) * Checksum.byteCount
+        return start..<start + Checksum.byteCount
+    }
+}
+
 /// The 64-bit hash used to look up and lock keys.
 func keyHash(_ key: EntryKey) -> Int64 {
     var text = key.value

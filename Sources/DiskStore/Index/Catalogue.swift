@@ -3,6 +3,7 @@ struct Catalogue: StatementRunner {
     let connection: Connection
 
     var entries: EntryTable { EntryTable(connection: connection) }
+    var blocks: BlockTable { BlockTable(connection: connection) }
     var deletedBodies: DeletedBodyTable { DeletedBodyTable(connection: connection) }
     var partials: PartialTable { PartialTable(connection: connection) }
     var holds: HoldTable { HoldTable(connection: connection) }

@@ -137,15 +137,15 @@ final class Partial {
         return Checksum(of: UnsafeRawBufferPointer(bytes)) == checksum
     }
 
-    /// The checksum of the whole body. Each block is read again and compared with the received one: the file may have
+    /// The checksums of the body's blocks. Each block is read again and compared with the received one: the file may have
     /// been modified between its write and the commit. About 0.3 s a gibibyte, from the page cache.
     ///
     /// - Parameter buffer: Memory for one block.
     /// - Throws: ``StoreError/Code/altered``: blocks that differ are missing from now on; the others can be continued.
-    func verifiedChecksum(
+    func verifiedChecksums(
         total: Int64, using buffer: UnsafeMutableRawBufferPointer
-    ) throws(StoreError) -> Checksum {
-        var checksum = BodyChecksum()
+    ) throws(StoreError) -> BlockChecksums {
+        var checksums = BlockChecksums()
         var altered: Int64 = 0
         let count = BlockMap.count(for: total)
         let isWhole = try recordFile.forEachPage(of: record, count: count) { (first, page) throws(StoreError) in
@@ -154,7 +154,7 @@ final class Partial {
                 let received = page.withUnsafeBytes {
                     Checksum(UnsafeRawBufferPointer(rebasing: $0[(position * Checksum.byteCount)...]))
                 }
-                checksum.add(received)
+                checksums.append(received)
                 if try matches(BlockMap.range(of: block, total: total), received, buffer) { continue }
                 altered += 1
                 blocks[block] = false
@@ -170,7 +170,7 @@ final class Partial {
             throw StoreError(
                 .altered, "\(altered) of the body's blocks were changed on disk by somebody else", path: data.path)
         }
-        return checksum.finish(length: total)
+        return checksums
     }
 
     func deleteFiles() {

@@ -4,9 +4,9 @@ enum Schema {
     static let applicationID: Int64 = 0x696D_6763
     /// Incremented with every change of the tables; a higher version is never opened. An older one is migrated, which
     /// requires a step in `SchemaMigration.steps`.
-    static let version: Int64 = 5
+    static let version: Int64 = 6
     /// The versions that can be read without migration, if the index cannot be written: see `readableCopy(of:)`.
-    static let readableVersions: ClosedRange<Int64> = 1...5
+    static let readableVersions: ClosedRange<Int64> = 1...6
 
     /// * `entries` grows at its end, because numbers ascend: a commit at a million entries dirties as many pages as one at a thousand. Keys
     ///   are found by hash, so the index on them stays narrow. It contains a key's variants in order, so that one is found among many
@@ -14,6 +14,8 @@ enum Schema {
     ///   `expires` is the time at which a body is no longer useful, in milliseconds since 1970, and `version` the application's version of
     ///   it. `value_type` and `value_version` are the type of the value in a body and the version of its format (``ValueFormat``). `sha256`
     ///   is the body's digest if it was verified.
+    /// * `blocks` has the checksums of the 256 KiB blocks of an entry's body, 16 bytes each, if a later request could continue the body. With
+    ///   them, a damaged body becomes a partial: see ``DiskStore/salvage(_:_:)``.
     /// * `access` is separate from `entries`, so that recording an access rewrites 24 bytes and not a row with its metadata. `pinned` is 1
     ///   for an entry whose key is pinned: an eviction reads only the other entries, in the order of use.
     /// * `totals` has one row. It changes in the same transaction as the rows that it sums up. `held` is the size of the entries in
@@ -45,6 +47,13 @@ enum Schema {
         CREATE INDEX entries_by_version ON entries (version) WHERE version IS NOT NULL;
         CREATE INDEX entries_by_value ON entries (value_type, value_version) WHERE value_type IS NOT NULL;
         CREATE INDEX entries_by_sha256 ON entries (sha256) WHERE sha256 IS NOT NULL;
+        CREATE TABLE blocks (
+            entry INTEGER PRIMARY KEY,
+            checksums BLOB NOT NULL
+        );
+        CREATE TRIGGER blocks_deleted AFTER DELETE ON entries WHEN old.size > 262144 BEGIN
+            DELETE FROM blocks WHERE entry = old.id;
+        END;
         CREATE TABLE access (
             entry INTEGER PRIMARY KEY,
             sequence INTEGER NOT NULL,

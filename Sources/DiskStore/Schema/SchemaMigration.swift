@@ -18,6 +18,7 @@ struct SchemaMigration {
         2: { (migration) throws(StoreError) in try migration.connection.execute(capacityAndHolds) },
         3: { (migration) throws(StoreError) in try migration.connection.execute(version4) },
         4: { (migration) throws(StoreError) in try migration.connection.execute(version5) },
+        5: { (migration) throws(StoreError) in try migration.connection.execute(version6) },
     ]
 
     /// The versions that can be migrated.

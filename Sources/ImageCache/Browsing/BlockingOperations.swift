@@ -64,12 +64,16 @@ extension BlockingOperations {
     package func statistics() throws(ImageCacheError) -> StoreStatistics { try translating { try store.statistics() } }
 
     /// Checks the length and the checksum of each body.
+    ///
+    /// - Parameters:
+    ///   - repair: True to remove damaged entries. Their intact blocks are kept as partials, if possible.
+    ///   - report: Called with each entry, and with the number of intact bytes that were kept.
     package func verify(
-        repair: Bool = false, _ report: (CacheEntry, EntryIntegrity) -> Void = { _, _ in }
+        repair: Bool = false, _ report: (CacheEntry, EntryIntegrity, Int64?) -> Void = { _, _, _ in }
     ) throws(ImageCacheError) -> VerifyResult {
         try translating {
-            try store.verify(repair: repair) { entry, verdict in
-                report(CacheEntry(entry, in: store), verdict)
+            try store.verify(repair: repair) { entry, integrity, kept in
+                report(CacheEntry(entry, in: store), integrity, kept)
                 return true
             }
         }

@@ -1,7 +1,9 @@
+import ConcurrencyPrimitives
 public import DiskStore
 public import FoundationEssentials
 import HTTPCaching
 public import ImageCodec
+import TextIdentity
 
 /// An entry in the store: a complete body and its response.
 public struct CacheEntry: Sendable, Identifiable {
@@ -27,6 +29,8 @@ public struct CacheEntry: Sendable, Identifiable {
     public var format: ImageFormat?
     /// The response; `nil` if its record is damaged, and the entry counts as a miss.
     public var record: ResponseRecord?
+    private let key: StoreKey?
+    private let hasVariant: Bool
 
     init(_ entry: StoredEntry, in store: DiskStore) {
         id = entry.id
@@ -37,7 +41,8 @@ public struct CacheEntry: Sendable, Identifiable {
         storedAt = entry.created
         lastAccessDate = entry.lastAccess ?? entry.created
         accessOrder = entry.accessSequence ?? 0
-        let key = StoreKey(entry.key.value)
+        key = StoreKey(entry.key.value)
+        hasVariant = !entry.variant.isEmpty
         // Not shown, because the digest of credentials would help to guess them.
         if case .credentials? = key?.namespace { namespace = "authorization" } else { namespace = key?.namespace?.text }
         if case .derivedImages? = key {
@@ -48,6 +53,20 @@ public struct CacheEntry: Sendable, Identifiable {
         } else {
             record = ResponseRecord(decoding: entry.metadata)
         }
+    }
+
+    /// The request that the entry answers; `nil` if it is unknown: it had credentials or a content, or the response varies.
+    var request: FileRequest? {
+        guard case .response(let key)? = key, key.method == .get, key.contentDigest == nil, !hasVariant else {
+            return nil
+        }
+        var request = FileRequest(key.url)
+        switch key.namespace {
+        case .shared: break
+        case .owner(let name): request.owner = name.wrappedValue
+        case .user, .credentials, .netrc: return nil
+        }
+        return request
     }
 
     /// The freshness of the entry with its reasons and the next request for it; `nil` if the record is damaged.
@@ -116,14 +135,29 @@ extension DownloadCache {
     /// Checks the length and the checksum of each body.
     ///
     /// - Parameters:
-    ///   - repair: True to remove damaged entries, so that they are fetched again.
+    ///   - repair: True to repair damaged entries. Of a body of more than 256 KiB, only the damaged blocks are fetched again, if its response
+    ///     has a strong validator; if that fails, its intact blocks are kept for the next request. Other damaged entries are removed.
     ///   - report: Called with each entry and its integrity, on a thread of the cache.
     @discardableResult
     public func verify(
         repair: Bool = false, _ report: @escaping @Sendable (CacheEntry, EntryIntegrity) -> Void = { _, _ in }
     ) async throws(ImageCacheError) -> VerifyResult {
-        try await onExecutor { (operations) throws(ImageCacheError) in
-            try operations.verify(repair: repair, report)
+        let damaged = Locked<[CacheEntry]>([])
+        let result = try await onExecutor { (operations) throws(ImageCacheError) in
+            try operations.verify(repair: repair) { entry, integrity, kept in
+                if kept != nil { damaged.withLock { $0.append(entry) } }
+                report(entry, integrity)
+            }
         }
+        for entry in damaged.withLock({ $0 }) { _ = try? await fetchDamagedBlocks(of: entry) }
+        return result
+    }
+
+    /// Fetches the blocks of a body that ``BlockingOperations/verify(repair:_:)`` found damaged.
+    ///
+    /// - Returns: The file; `nil` if ``CacheEntry/request`` is unknown.
+    package func fetchDamagedBlocks(of entry: CacheEntry) async throws(ImageCacheError) -> CachedFile? {
+        guard let request = entry.request else { return nil }
+        return try await file(for: request)
     }
 }

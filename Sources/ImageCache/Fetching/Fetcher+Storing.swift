@@ -65,6 +65,8 @@ extension Fetcher {
             key: key ?? resolved.key, variant: variant, url: resolved.url, metadata: encoded ?? record.encoded,
             generation: generation)
         entry.variantLimit = maxVariants
+        // A request finds its partial under its own key.
+        entry.isResumable = key == nil && resolved.isResumable && record.validator != nil
         entry.expires = rules.uselessDate(of: record.response, freshnessOverride: resolved.request.freshnessOverride)
         entry.version = resolved.request.applicationVersion
         entry.format = resolved.request.format
@@ -99,6 +101,7 @@ extension Fetcher {
         else { return entry }
         var entry = entry
         entry.key = EntryKey(key.noVarySearch)
+        entry.isResumable = false
         entry.variant = variant
         entry.url = variance.canonical(record.url)
         // All URLs with one path are invalidated together.

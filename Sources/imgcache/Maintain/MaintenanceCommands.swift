@@ -150,41 +150,77 @@ struct ClearCommand: ParsableCommand {
     }
 }
 
-struct VerifyCommand: ParsableCommand {
+struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Check every body against its checksum; exit code 5 if one is wrong.")
 
-    @Flag(help: "Remove damaged entries, so that they are downloaded again.")
+    @Flag(
+        help: """
+            Repair damaged entries: fetch the damaged blocks of a large body, and remove other entries, so that they \
+            are downloaded again.
+            """)
     var repair = false
 
     @OptionGroup var store: DirectoryOptions
     @OptionGroup var format: FormatOptions
 
     private struct Report: Encodable {
-        var checked: Int
-        var bytes: Int64
-        var damaged: [String]
-        var repaired: Bool
+        var checked = 0
+        var bytes: Int64 = 0
+        /// The URLs of damaged entries, and of those among them that were repaired or removed.
+        var damaged: [String] = []
+        var repaired: [String] = []
+        var removed: [String] = []
+        /// The number of bytes that were fetched for repairs.
+        var fetched: Int64 = 0
     }
 
-    func run() throws {
-        try withStore(store, for: repair ? .modifyExisting : .readOnly) { cache in
-            var damaged: [String] = []
-            let result = try cache.blocking.verify(repair: repair) { entry, integrity in
-                if !integrity.isIntact { damaged.append(entry.url) }
+    func run() async throws {
+        try await withStore(store, for: repair ? .modifyExisting : .readOnly) { cache in
+            var report = Report()
+            var damaged: [(entry: CacheEntry, kept: Int64?)] = []
+            let result = try cache.blocking.verify(repair: repair) { entry, integrity, kept in
+                if !integrity.isIntact { damaged.append((entry, kept)) }
             }
-            let report = Report(checked: result.checked, bytes: result.bytes, damaged: damaged, repaired: repair)
+            (report.checked, report.bytes) = (result.checked, result.bytes)
+            for (entry, kept) in damaged {
+                let outcome = repair ? await self.repair(entry, kept, in: cache, &report) : "damaged"
+                report.damaged.append(entry.url)
+                if !format.json { Output.line("\(outcome)  \(entry.url.forTerminal)") }
+            }
             if format.json {
                 try Output.json(report)
             } else {
-                for url in report.damaged { Output.line("damaged\(repair ? ", removed" : "")  \(url.forTerminal)") }
                 Output.line(
                     "checked \(report.checked) entries, \(ByteSize(report.bytes)); \(report.damaged.count) damaged")
             }
             guard report.damaged.isEmpty || repair else {
                 throw Failure(
-                    .wrongBytes, "\(report.damaged.count) damaged; run 'imgcache verify --repair' to remove them")
+                    .wrongBytes, "\(report.damaged.count) damaged; run 'imgcache verify --repair' to repair them")
             }
         }
+    }
+
+    /// Fetches the damaged blocks of an entry whose other blocks were kept.
+    ///
+    /// - Returns: What was done, for the user.
+    private func repair(
+        _ entry: CacheEntry, _ kept: Int64?, in cache: DownloadCache, _ report: inout Report
+    ) async -> String {
+        var outcome = "damaged, removed"
+        if let kept {
+            do {
+                if let file = try await cache.fetchDamagedBlocks(of: entry) {
+                    report.repaired.append(entry.url)
+                    report.fetched += file.bytesTransferred
+                    return "repaired, \(ByteSize(file.bytesTransferred)) fetched"
+                }
+            } catch {
+                Output.error("\(error)")
+            }
+            outcome += ", \(ByteSize(kept)) kept for its next download"
+        }
+        report.removed.append(entry.url)
+        return outcome
     }
 }

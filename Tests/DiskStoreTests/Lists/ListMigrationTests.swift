@@ -18,6 +18,7 @@ import Testing
         try list.store.withIndex { (index) throws(StoreError) in
             try index.catalogue().connection.execute(
                 """
+                \(dropVersion6)
                 DROP INDEX list_items_by_id; CREATE INDEX list_items_by_id ON list_items (list, id);
                 DROP INDEX list_items_by_since; ALTER TABLE list_pending DROP COLUMN renewed;
                 \(sql);
