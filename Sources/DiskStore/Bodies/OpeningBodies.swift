@@ -86,7 +86,12 @@ extension DiskStore {
     ) throws(StoreError) -> StoredBody? {
         let isRemoved: Bool
         do throws(StoreError) {
-            if let file, (try? salvage(entry, file)) ?? nil != nil { return nil }
+            if let file, let kept = (try? salvage(entry, file)) ?? nil {
+                configuration.logger.warning(
+                    "the damaged blocks of an entry are fetched again: \(reason)",
+                    metadata: ["url": "\(entry.url)", "intact bytes": "\(kept)", "of": "\(entry.size)"])
+                return nil
+            }
             isRemoved = configuration.isReadOnly ? false : try remove(entry)
         } catch  where error.code == .busy {
             return nil

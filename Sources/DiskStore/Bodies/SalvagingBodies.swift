@@ -1,5 +1,4 @@
 import Glibc
-import Logging
 
 extension DiskStore {
     /// Turns an entry with a damaged body into a partial of its key, in which only the damaged blocks are missing.
@@ -24,11 +23,7 @@ extension DiskStore {
             header: entry.metadata)
         let isReplaced = try withIndex { (index) throws(StoreError) in try index.replace(entry, by: record, with: body)
         }
-        guard isReplaced else { return nil }
-        configuration.logger.warning(
-            "a damaged body became a partial, and its damaged blocks are fetched again",
-            metadata: ["url": "\(entry.url)", "intact bytes": "\(body.intact)", "of": "\(entry.size)"])
-        return body.intact
+        return isReplaced ? body.intact : nil
     }
 }
 
