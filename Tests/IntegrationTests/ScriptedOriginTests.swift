@@ -1,6 +1,7 @@
 import Foundation
-import TestSupport
 import Testing
+
+@testable import TestSupport
 
 /// The origin that all other tests trust, held against curl: an independent client.
 @Suite(.fewAtATime) struct ScriptedOriginTests {
@@ -15,6 +16,20 @@ import Testing
             "curl", ["-sS", "--noproxy", "*", "-o", directory.path("body"), "-D", "/dev/stdout"] + arguments,
             environment: ProcessInfo.processInfo.environment)
         return await CommandRunner.outcome(of: process)
+    }
+
+    @Test func `the bytes that a peer has not read yet are counted`() throws {
+        let (listener, port) = try Socket.listening()
+        let client = try Socket.connected(to: port)
+        let connection = try #require(listener.accepted())
+        defer { for socket in [listener, client, connection] { socket.finish(reset: true) } }
+        let bytes = [UInt8](repeating: 1, count: 20_000)
+        #expect(bytes.withUnsafeBytes(connection.sent) == 20_000)
+        block { connection.unacknowledged == 0 }
+        #expect(connection.unreadByPeer == 20_000)
+        #expect(client.received(upTo: 5000).count == 5000)
+        #expect(connection.unreadByPeer == 15_000)
+        #expect(client.unreadByPeer == 0)
     }
 
     @Test func `a representation is served whole, and each body byte is counted`() async throws {
