@@ -89,8 +89,8 @@ struct TestWorkspace {
         let bodies = files.filter { $0.hasPrefix("bodies/") }
         #expect(bodies == known.sorted(), "\(listed)", sourceLocation: sourceLocation)
         for name in files where name.hasPrefix("partials/") && name.hasSuffix(".data") {
-            let record = name.dropLast("data".count) + "record"
-            #expect(files.contains(String(record)), "\(name)", sourceLocation: sourceLocation)
+            let isRecorded = files.contains { $0.hasPrefix(name.dropLast("data".count)) && $0.hasSuffix(".record") }
+            #expect(isRecorded, "\(name) of \(files)", sourceLocation: sourceLocation)
         }
     }
 }

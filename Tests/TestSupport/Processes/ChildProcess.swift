@@ -42,7 +42,18 @@ public final class ChildProcess: Sendable {
     /// The words of the Swift runtime with which a crash begins.
     private static let crashMark = "*** Signal "
     /// Settings of the Swift runtime that report a crash within a second instead of a minute.
-    private static let backtrace = "enable=yes,symbolicate=fast,threads=crashed,registers=none,images=none"
+    private static let backtrace: String = {
+        let settings = "enable=yes,symbolicate=fast,threads=crashed,registers=none,images=none"
+        // A program with a static runtime does not find the toolchain's reporter of crashes by itself.
+        let library = "/lib/swift/linux/libswiftCore.so"
+        let file = FileHandle(forReadingAtPath: "/proc/self/maps")
+        let maps = String(decoding: (try? file?.readToEnd()) ?? Data(), as: UTF8.self)
+        guard let line = maps.split(separator: "\n").first(where: { $0.hasSuffix(library) }),
+            let start = line.firstIndex(of: "/")
+        else { return settings }
+        let toolchain = line[start...].dropLast(library.count)
+        return "\(settings),swift-backtrace=\(toolchain)/libexec/swift/linux/swift-backtrace"
+    }()
 
     /// - Parameters:
     ///   - executable: a path, or a name to be found on PATH.
@@ -79,7 +90,8 @@ public final class ChildProcess: Sendable {
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
 
         var words = ([executable] + arguments).map { strdup($0) } + [nil]
-        let all = ["SWIFT_BACKTRACE": Self.backtrace].merging(environment) { $1 }
+        // `swift test` sets it, too.
+        let all = environment.merging(["SWIFT_BACKTRACE": Self.backtrace]) { $1 }
         var variables = all.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { (words + variables).forEach { free($0) } }
         var pid: pid_t = 0
