@@ -10,7 +10,7 @@ final class ServerProcess: Sendable {
     let directory: TestDirectory
     let process: ChildProcess
 
-    static let executable = (CommandRunner.executable as NSString).deletingLastPathComponent + "/imgcache-server"
+    static let executable = CommandRunner.built("imgcache-server")
 
     /// Starts the server and waits until it listens.
     ///

@@ -218,17 +218,23 @@ final class FetchSession: Sendable {
         let objection = Locked<(any Error)?>(nil)
         // Only this wait is cancelled, because others may wait for the same download.
         let wait = destination.checksHeads ? Task { try await download.file } : nil
-        let watching = wait.map { wait in
-            Task {
-                guard let progress = await download.progress.first(where: \.hasResponse) else { return }
-                do {
-                    try destination.check(listed, progress, from: cache, moving: isFallback, present)
-                } catch {
-                    objection.withLock { $0 = error }
-                    wait.cancel()
+        let followed = display.flatMap { $0.printsRetries ? $0 : nil }
+        let watching =
+            wait != nil || followed != nil
+            ? Task {
+                var isChecked = wait == nil
+                for await progress in download.progress {
+                    followed?.update(id, progress)
+                    guard !isChecked, progress.hasResponse else { continue }
+                    isChecked = true
+                    do {
+                        try destination.check(listed, progress, from: cache, moving: isFallback, present)
+                    } catch {
+                        objection.withLock { $0 = error }
+                        wait?.cancel()
+                    }
                 }
-            }
-        }
+            } : nil
         defer { watching?.cancel() }
         do {
             if let wait {

@@ -54,6 +54,9 @@ final class ProgressDisplay: Sendable {
     /// True if somebody may look at the lines while the run lasts.
     var isWatched: Bool { style.isRedrawn }
 
+    /// True if each failed attempt is printed. Then ``update(_:_:)`` must be called for each progress, because a pause may be short.
+    var printsRetries: Bool { if case .printed(retries: true) = style { true } else { false } }
+
     /// Starts a download; see ``RunProgress/begin(_:name:at:)``.
     func begin(_ id: Int, name: String, _ source: @escaping Source) {
         let now = Self.now
@@ -82,10 +85,10 @@ final class ProgressDisplay: Sendable {
         for (id, source) in sources { update(id, source()) }
     }
 
-    private func update(_ id: Int, _ progress: DownloadProgress) {
+    func update(_ id: Int, _ progress: DownloadProgress) {
         let now = Self.now
         let failure = state.withLock { $0.progress.update(id, progress, at: now) }
-        if let failure, case .printed(retries: true) = style { Output.error(failure) }
+        if let failure, printsRetries { Output.error(failure) }
     }
 
     /// Records the length of a file that is not yet being downloaded.
