@@ -109,13 +109,10 @@ extension DiskStore {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(BlockMap.blockSize), alignment: 64)
         defer { buffer.deallocate() }
         var checksum = BodyChecksum()
-        var offset: Int64 = 0
-        while offset < size {
-            let count = Int(min(size - offset, BlockMap.blockSize))
-            let block = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
-            guard let read = try? file.read(into: block, at: offset), read == count else { return nil }
-            checksum.add(Checksum(of: UnsafeRawBufferPointer(block)))
-            offset += Int64(count)
+        for block in 0..<BlockMap.count(for: size) {
+            let range = BlockMap.range(of: block, total: size)
+            guard let block = (try? file.checksum(of: range, using: buffer)) ?? nil else { return nil }
+            checksum.add(block)
         }
         return checksum.finish(length: size)
     }

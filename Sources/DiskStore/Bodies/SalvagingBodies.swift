@@ -47,9 +47,7 @@ private struct DamagedBody {
         defer { buffer.deallocate() }
         for block in 0..<blocks.count {
             let range = BlockMap.range(of: block, total: entry.size)
-            let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<range.count])
-            let read = try? file.read(into: bytes, at: range.lowerBound)
-            if read == range.count, Checksum(of: UnsafeRawBufferPointer(bytes)) == blocks[block] {
+            if (try? file.checksum(of: range, using: buffer)) == blocks[block] {
                 intact += Int64(range.count)
             } else {
                 self.blocks[block] = .none
@@ -83,13 +81,12 @@ extension Index {
                 totals.doomed -= try catalogue().deletedBodies.delete(entry.id)
                 try insertPartial(id: record.id, claim: claim, key: record.key, reserved: reserved, &totals)
                 grownFolders.insert(Self.partialsFolder)
-                if fchmod(body.file.descriptor, 0o600) != 0 || rename(path, data) != 0 {
-                    throw .system("cannot move a body to the partials", path: path)
-                }
+                _ = fchmod(body.file.descriptor, 0o600)
+                try DiskStore.rename(path, to: data)
                 return true
             }
         } catch {
-            if FileStatus(at: path) == nil { rename(data, path) }
+            if FileStatus(at: path) == nil { try? DiskStore.rename(data, to: path) }
             _ = fchmod(body.file.descriptor, 0o400)
             throw error
         }

@@ -166,8 +166,9 @@ extension DiskStore {
         return StoredBody(entry: entry, file: file, path: paths.body(entry.id), generation: generation, store: self)
     }
 
-    /// Never replaces an existing file, which would be another entry's body (and costs five times as much).
-    private static func rename(_ from: String, to: String) throws(StoreError) {
+    /// Moves a body between the bodies and the partials. Never replaces an existing file, which would be another entry's body (and costs five
+    /// times as much).
+    static func rename(_ from: String, to: String) throws(StoreError) {
         if clinux_rename_exclusive(from, to) == 0 { return }
         let number = errno
         if number == EINVAL || number == ENOSYS {

@@ -39,6 +39,19 @@ struct Checksum: Hashable, Sendable {
     }
 }
 
+extension File {
+    /// The checksum of a range; `nil` if the file ends before.
+    ///
+    /// - Parameter buffer: Memory for at least the range.
+    func checksum(
+        of range: Range<Int64>, using buffer: UnsafeMutableRawBufferPointer
+    ) throws(StoreError) -> Checksum? {
+        let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<range.count])
+        guard try read(into: bytes, at: range.lowerBound) == range.count else { return nil }
+        return Checksum(of: UnsafeRawBufferPointer(bytes))
+    }
+}
+
 /// The checksum of a whole body: XXH3-128 over its blocks' checksums in order, then its length (8 bytes, little-endian).
 ///
 /// It is computed from the blocks' checksums, so the order in which blocks arrive is irrelevant.

@@ -132,13 +132,11 @@ final class Partial {
         _ range: Range<Int64>, _ checksum: Checksum, _ buffer: UnsafeMutableRawBufferPointer
     ) throws(StoreError) -> Bool {
         guard range.count <= buffer.count, !range.isEmpty else { return false }
-        let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<range.count])
-        guard try data.read(into: bytes, at: range.lowerBound) == range.count else { return false }
-        return Checksum(of: UnsafeRawBufferPointer(bytes)) == checksum
+        return try data.checksum(of: range, using: buffer) == checksum
     }
 
     /// The checksums of the body's blocks. Each block is read again and compared with the received one: the file may have
-    /// been modified between its write and the commit. About 0.3 s a gibibyte, from the page cache.
+    /// been modified between its write and the commit.
     ///
     /// - Parameter buffer: Memory for one block.
     /// - Throws: ``StoreError/Code/altered``: blocks that differ are missing from now on; the others can be continued.

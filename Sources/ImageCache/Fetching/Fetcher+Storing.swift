@@ -65,8 +65,10 @@ extension Fetcher {
             key: key ?? resolved.key, variant: variant, url: resolved.url, metadata: encoded ?? record.encoded,
             generation: generation)
         entry.variantLimit = maxVariants
-        // A request finds its partial under its own key.
-        entry.isResumable = key == nil && resolved.isResumable && record.validator != nil
+        // A request finds its partial under its own key. A small body never has one.
+        let isSmall =
+            if case .complete(let length?) = record.response.extent { length <= BodyWriter.unit } else { false }
+        entry.isResumable = !isSmall && key == nil && resolved.isResumable && record.validator != nil
         entry.expires = rules.uselessDate(of: record.response, freshnessOverride: resolved.request.freshnessOverride)
         entry.version = resolved.request.applicationVersion
         entry.format = resolved.request.format

@@ -9,19 +9,20 @@ final class TwinDownloads: Sendable {
     /// - Parameter isOn: False to run them concurrently.
     init(isOn: Bool) { self.isOn = isOn }
 
-    /// Waits until no other download of the digest is running. The caller ends its turn by ``end(_:)``.
-    ///
-    /// - Returns: The digest whose turn it is; `nil` if the download need not wait, or if the task is cancelled.
-    func turn(_ digest: Digest?) async -> Digest? {
-        guard isOn, let digest, digest.algorithm.isCollisionResistant else { return nil }
+    /// Runs `work` when no other download of the digest is running.
+    func run<Result>(_ digest: Digest?, _ work: () async throws -> Result) async rethrows -> Result {
+        guard isOn, let digest, digest.algorithm.isCollisionResistant else { return try await work() }
         let own = Promise<Void>()
         while let other = running.withLock({ $0.begin(digest, own) }) {
-            if await other.value() == nil { return nil }
+            // The task is cancelled, so the work itself ends immediately.
+            if await other.value() == nil { return try await work() }
         }
-        return digest
+        defer {
+            running.withLock { $0[digest] = nil }
+            own.fulfill(())
+        }
+        return try await work()
     }
-
-    func end(_ digest: Digest) { running.withLock { $0.removeValue(forKey: digest) }?.fulfill(()) }
 }
 
 extension [Digest: Promise<Void>] {

@@ -3,7 +3,6 @@ import DiskStore
 import DownloadLists
 import Glibc
 import ImageCache
-import Units
 
 /// The cache of one run, and the handling of one URL.
 final class FetchSession: Sendable {
@@ -123,30 +122,36 @@ final class FetchSession: Sendable {
         }
         let request = template.getting(download, requiresDigest: dataSet.requireDigest, isQuiet: isQuiet)
         var result = FetchResult(url: request.urlWithoutUserinfo)
-        let start = ContinuousClock.now
-        let turn = await twins.turn(request.expectedDigest)
-        defer { turn.map(twins.end) }
-        do {
+        await result.timed { result in
             do {
-                try await fetch(request, download, into: &result, id: id, display)
-            } catch let error as ImageCacheError
-                where error.code == .wrongBytes && !request.mirrors.isEmpty && result.resumedFrom > 0
-            {
-                // Several mirrors together sent wrong bytes: once more from the start.
-                try await fetch(request, download, into: &result, id: id, display)
-            }
-        } catch {
-            result.fail(error, told: explained(error))
-            if result.exitStatus != .interrupted, let position = download.position {
-                result.error = result.error.map { "\(position): \($0)" }
+                try await twins.run(request.expectedDigest) {
+                    try await fetch(request, download, into: &result, id: id, display)
+                }
+            } catch {
+                result.fail(error, told: explained(error))
+                if result.exitStatus != .interrupted, let position = download.position {
+                    result.error = result.error.map { "\(position): \($0)" }
+                }
             }
         }
-        result.seconds = (ContinuousClock.now - start).inSeconds
         return result
     }
 
-    /// Fetches and delivers the file.
+    /// Fetches and delivers the file. If several mirrors together sent wrong bytes, it is fetched once more from the start.
     private func fetch(
+        _ request: FileRequest, _ download: ListedDownload, into result: inout FetchResult, id: Int,
+        _ display: ProgressDisplay?
+    ) async throws {
+        do {
+            try await fetchOnce(request, download, into: &result, id: id, display)
+        } catch let error as ImageCacheError
+            where error.code == .wrongBytes && !request.mirrors.isEmpty && result.resumedFrom > 0
+        {
+            try await fetchOnce(request, download, into: &result, id: id, display)
+        }
+    }
+
+    private func fetchOnce(
         _ request: FileRequest, _ download: ListedDownload, into result: inout FetchResult, id: Int,
         _ display: ProgressDisplay?
     ) async throws {
@@ -212,7 +217,7 @@ final class FetchSession: Sendable {
     ) async throws -> CachedFile {
         let download = cache.download(request)
         display?.begin(id, name: OutputName.suggested(contentDisposition: nil, url: request.url)) {
-            download.latestProgress
+            [weak download] in download?.latestProgress
         }
         let destination = destination
         let objection = Locked<(any Error)?>(nil)

@@ -7,7 +7,8 @@ import ImageCache
 /// On a terminal, the lines of ``RunProgress`` are redrawn ten times a second. They appear 200 ms after the start, so that fast downloads
 /// print nothing. Otherwise, one line is printed every 10 seconds, and one for each retry of a single file.
 ///
-/// The display asks the downloads for their progress, ten times a second. To notify it of each step would cost half as much as a small file.
+/// The display asks the downloads for their progress ten times a second. A task for each download that watches it would make the run of a list
+/// of small files cost half as much again.
 final class ProgressDisplay: Sendable {
     /// The way in which lines are printed.
     enum Style: Sendable {
@@ -21,8 +22,8 @@ final class ProgressDisplay: Sendable {
         fileprivate var isRedrawn: Bool { if case .redrawn = self { true } else { false } }
     }
 
-    /// Returns the current progress of a download.
-    typealias Source = @Sendable () -> DownloadProgress
+    /// Returns the current progress of a download; `nil` after its end. It must not retain the download, which would then not be stopped.
+    typealias Source = @Sendable () -> DownloadProgress?
 
     private struct State {
         var progress: RunProgress
@@ -82,7 +83,9 @@ final class ProgressDisplay: Sendable {
     /// Asks the downloads for their progress.
     private func look() {
         let sources = state.withLock { $0.sources }
-        for (id, source) in sources { update(id, source()) }
+        for (id, source) in sources {
+            if let progress = source() { update(id, progress) }
+        }
     }
 
     func update(_ id: Int, _ progress: DownloadProgress) {
