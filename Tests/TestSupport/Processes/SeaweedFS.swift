@@ -38,6 +38,7 @@ enum SeaweedFS {
         try identities.write(toFile: folder + "/s3.json", atomically: false, encoding: .utf8)
         var environment = ProcessInfo.processInfo.environment
         environment["HOME"] = folder
+        environment["TMPDIR"] = folder
         environment["WEED_S3_SSE_KEY"] = String(repeating: "0f", count: 32)
         return try ChildProcess(executable, arguments, environment: environment, workingDirectory: folder)
     }
