@@ -48,7 +48,7 @@ import Testing
     @Test func `the command starts the server that lies beside it`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 2, size: 1000))
         let server = try await ServerProcess(
-            origin: origin.url(""), executable: CommandRunner.executable, leading: ["serve"])
+            origin: origin.url(""), executable: CommandRunner.built("imgcache"), leading: ["serve"])
         #expect(try Client(server.port).get("/a")?.status == 200)
         server.process.send(signal: 15)
         #expect(await server.process.end() == .exited(0))
