@@ -254,12 +254,17 @@ package final class DiskStore: Sendable {
     /// Returns a writer for a new body of the key, which has claimed an idle partial of that key if there was one: see
     /// ``BodyWriter/held``. A large one is read once to verify its blocks.
     package func beginBody(for key: EntryKey) throws(StoreError) -> BodyWriter {
+        try BodyWriter(key: key, store: self, partial: claimPartial(for: key))
+    }
+
+    /// Claims an idle partial of the key, if there is one. Its blocks are not verified yet.
+    func claimPartial(for key: EntryKey) throws(StoreError) -> Partial? {
         let claimed = ClaimedPartial()
         try withIndex { (index) throws(StoreError) in
             index.recoverPartialsOnce()
             claimed.partial = try index.claimPartial(for: key)
         }
-        return try BodyWriter(key: key, store: self, partial: claimed.partial)
+        return claimed.partial
     }
 
     /// Transfers a partial out of the index's lock.

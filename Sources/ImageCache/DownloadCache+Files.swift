@@ -39,9 +39,10 @@ extension DownloadCache {
     /// The HTTP response to a request for a range of a file (`Range`, `If-Range`: RFC 9110 section 14), for its head (HEAD), or for the
     /// file unless it is unchanged (`If-None-Match`, `If-Modified-Since`: section 13).
     ///
-    /// The response comes from the store, or from a partial download that covers the range. Otherwise the whole file is downloaded as in
-    /// ``file(for:)-(FileRequest)``, because requests for further ranges are likely. HEAD downloads no body; its response updates or
-    /// invalidates the stored one (RFC 9111 section 4.3.5).
+    /// The response comes from the store, or from a partial download that covers the range. Otherwise the missing blocks of the range, of
+    /// 256 KiB, are requested and stored. A conditional request, and a range of a response without a strong validator, download the whole
+    /// file as in ``file(for:)-(FileRequest)``. HEAD downloads no body; its response updates or invalidates the stored one (RFC 9111
+    /// section 4.3.5).
     ///
     /// - Throws: The errors of ``file(for:)-(FileRequest)``, including error statuses of the origin. For `only-if-cached`, the result may
     ///   be a 504 response.
@@ -50,11 +51,14 @@ extension DownloadCache {
             let resolved = try ResolvedRequest(narrow: request, by: fetcher.rules)
             let fetcher = fetcher
             let stored = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
-                if let stored = try fetcher.storedResponse(resolved) {
+                switch try await fetcher.narrowResponse(resolved) {
+                case .stored(let stored):
                     if stored.needsRevalidation { fetcher.revalidateInBackground(resolved) }
                     return stored.response as CachedResponse?
+                case .blocks(let blocks): return try await fetcher.response(blocks)
+                case .failed(let error) where error.code.storeReason == nil: throw error
+                case .failed, nil: return request.method == .head ? try await fetcher.head(resolved) : nil
                 }
-                return request.method == .head ? try await fetcher.head(resolved) : nil
             }
             if let stored { return stored }
             return try fetcher.response(to: resolved, from: try await file(for: resolved.request))

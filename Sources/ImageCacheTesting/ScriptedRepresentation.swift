@@ -49,7 +49,9 @@ public struct ScriptedRepresentation: Sendable {
     /// The bytes selected by a `Range` field; `nil` if there are none.
     private func part(_ range: String) -> Range<Int>? {
         let ends = range.dropFirst("bytes=".count).split(separator: "-", omittingEmptySubsequences: false)
-        guard ends.count == 2, let first = Int(ends[0]), first < bytes.count else { return nil }
+        guard ends.count == 2 else { return nil }
+        if ends[0].isEmpty, let count = Int(ends[1]), count > 0 { return max(0, bytes.count - count)..<bytes.count }
+        guard let first = Int(ends[0]), first < bytes.count else { return nil }
         return first..<min(bytes.count, (Int(ends[1]) ?? bytes.count - 1) + 1)
     }
 }

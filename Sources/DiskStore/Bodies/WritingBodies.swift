@@ -42,15 +42,18 @@ extension DiskStore {
 
     // MARK: Partials
 
+    /// - Parameter reservesAll: False to reserve no space for blocks. Otherwise all of the body is reserved, or if its length is unknown, some more
+    ///   than it has.
     func makePartial(
-        key: EntryKey, header: [UInt8], total: Int64?, held: Int64, epoch: Generation.Epoch?
+        key: EntryKey, header: [UInt8], total: Int64?, held: Int64, epoch: Generation.Epoch?, reservesAll: Bool = true
     ) throws(StoreError) -> Partial {
         let claim = Index.newClaim()
         let (record, reserved) = try withIndex { (index) throws(StoreError) in
             let record = try PartialRecord(
                 id: index.takeNumber(), total: total, created: index.now, key: key, header: header)
             let size = total ?? held + index.budget.reservationStep(held: held)
-            return (record, Budget.rounded(size) + record.allocation(for: size))
+            let all = Budget.rounded(size) + record.allocation(for: size)
+            return (record, reservesAll ? all : Budget.page + record.allocation(for: 0))
         }
         let partial = try Partial(creating: record, claim: claim, reserved: reserved, paths: paths)
         do throws(StoreError) {
@@ -93,6 +96,14 @@ extension DiskStore {
                 throw Self.tooLarge(size, isGrowing: true, index).needing(size)
             }
             return needed
+        }
+    }
+
+    /// Extends the reservation of a partial of which only some blocks are needed.
+    func reserve(_ needed: Int64, forPartial id: Int64, reserved: Int64) throws(StoreError) {
+        try withIndex { (index) throws(StoreError) in
+            if needed > (try index.usage().largestBody) { throw Self.tooLarge(needed, index).needing(needed) }
+            try index.setReserved(id, from: reserved, to: needed)
         }
     }
 

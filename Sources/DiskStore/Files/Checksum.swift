@@ -37,6 +37,8 @@ struct Checksum: Hashable, Sendable {
         let stored = (low.littleEndian, high.littleEndian)
         return withUnsafeBytes(of: stored, body)
     }
+
+    var bytes: [UInt8] { withBytes { Array($0) } }
 }
 
 extension File {

@@ -70,6 +70,20 @@ final class Partial {
 
     // MARK: Blocks
 
+    /// Counts every recorded block as present. ``verify(using:)`` reads them instead.
+    func trustSlots() throws(StoreError) {
+        let size = data.status?.size ?? 0
+        try recordFile.forEachSlot(of: record, below: BlockMap.count(for: size)) { block, slot in
+            if slot != .none { blocks[block] = true }
+        }
+    }
+
+    /// Notes that a block is present, or missing.
+    func note(_ block: Int64, isPresent: Bool) { blocks[block] = isPresent }
+
+    /// Notes the record after its file was rewritten with another header of the same length.
+    func noteHeader(_ header: [UInt8]) { record.header = header }
+
     /// Writes a block's bytes and then its slot: a slot never stands for missing bytes.
     func write(block: Int64, _ bytes: UnsafeRawBufferPointer) throws(StoreError) {
         try data.write(bytes, at: BlockMap.start(of: block))

@@ -19,7 +19,7 @@ struct PartialRecord: Equatable, Sendable {
     let created: Int64
     let key: EntryKey
     /// The caller's header: validators, URLs, the fields that `Vary` names.
-    let header: [UInt8]
+    var header: [UInt8]
 
     private static let magic: [UInt8] = Array("IMGCPRT1".utf8)
     private static let fixedSize = 64

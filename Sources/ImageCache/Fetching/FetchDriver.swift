@@ -407,7 +407,7 @@ extension ImageCacheError {
             .status(status.code), url: resolved.request.url, message: "the server answered \(reason)\(retries)")
     }
 
-    fileprivate static func withoutResponse(_ resolved: ResolvedRequest) -> ImageCacheError {
+    static func withoutResponse(_ resolved: ResolvedRequest) -> ImageCacheError {
         ImageCacheError(.wrongBytes, url: resolved.url, message: "the transfer ended without a response")
     }
 }

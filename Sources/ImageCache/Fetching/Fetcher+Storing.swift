@@ -79,10 +79,20 @@ extension Fetcher {
     func commit(
         _ new: NewEntry, _ record: ResponseRecord, _ writer: BodyWriter
     ) async throws(StoreError) -> StoredBody? {
+        try await commit(new, record) { (entry) async throws(StoreError) in
+            try await writer.commit(entry, on: executor)
+        }
+    }
+
+    /// Commits a body by the given call, which makes the entry.
+    func commit(
+        _ new: NewEntry, _ record: ResponseRecord,
+        by commit: (NewEntry) async throws(StoreError) -> StoredBody
+    ) async throws(StoreError) -> StoredBody? {
         guard var new = try placed(new, record) else { return nil }
         // Each further round follows a change by another request or process.
         for _ in 0..<8 {
-            do throws(StoreError) { return try await writer.commit(new, on: executor) } catch {
+            do throws(StoreError) { return try await commit(new) } catch {
                 guard error.code == .outdated else { throw error }
             }
             let generation = store.generation(of: new.url)

@@ -22,6 +22,8 @@ final class Fetcher: Sendable {
     let pool = FetchPool()
     /// The fetches that ask an origin.
     let fetches = RunningFetches()
+    /// The bodies that are read by blocks.
+    let rangeFetches = RangeFetches()
     let executor: BlockingExecutor
     let warnings: StoreWarnings
     /// The memory for originals of images that the store cannot take.
@@ -136,6 +138,21 @@ final class Fetcher: Sendable {
             try await task.context.run { () async throws(ImageCacheError) in
                 var driver = FetchDriver(request, task, for: .file, .revalidation, by: self)
                 return try await driver.run()
+            }
+        }
+        subscription.keepUntilEnd()
+    }
+
+    /// Fetches what is missing of a body in the background, after ranges of it were read, unless another fetch has its key.
+    func completeInBackground(_ resolved: ResolvedRequest) {
+        var request = resolved.request
+        request.priority = .background
+        request.transfer.forwardsErrorResponses = false
+        guard let whole = try? ResolvedRequest(request, by: rules) else { return }
+        let subscription = pool.subscribe(to: nil, Fetch(whole.url, for: request), on: executor) {
+            (task) async throws(ImageCacheError) in
+            try await task.context.run { () async throws(ImageCacheError) in
+                try await self.performFetch(whole, task, for: .file)
             }
         }
         subscription.keepUntilEnd()

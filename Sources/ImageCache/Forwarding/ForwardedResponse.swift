@@ -25,6 +25,12 @@ public struct ForwardedResponse: Sendable {
         cacheStatus = response.cacheStatus
         body = response.range.map { ForwardedBody(.stored(response, $0), length: $0.upperBound - $0.lowerBound) }
     }
+
+    /// A range whose blocks are sent as they arrive.
+    init(_ blocks: RangeOfBlocks) {
+        let body = blocks.range.map { ForwardedBody(.blocks(blocks), length: $0.upperBound - $0.lowerBound) }
+        self.init(blocks.head, body, blocks.status)
+    }
 }
 
 /// The body of a ``ForwardedResponse`` as a sequence of pieces. It can be read once.
@@ -44,6 +50,7 @@ public struct ForwardedBody: AsyncSequence, Sendable {
     enum Source: Sendable {
         case stored(CachedResponse, Range<Int64>)
         case growing(GrowingBody)
+        case blocks(RangeOfBlocks)
         case passed(PassedBody.Reader)
     }
 
@@ -60,6 +67,7 @@ public struct ForwardedBody: AsyncSequence, Sendable {
         switch source {
         case .stored(let response, let range): Iterator(source: .stored(response, range))
         case .growing(let body): Iterator(source: .growing(body.makeAsyncIterator()))
+        case .blocks(let blocks): Iterator(source: .blocks(blocks.makeAsyncIterator()))
         case .passed(let reader): Iterator(source: .passed(reader))
         }
     }
@@ -69,6 +77,7 @@ public struct ForwardedBody: AsyncSequence, Sendable {
         enum Source {
             case stored(CachedResponse, Range<Int64>)
             case growing(GrowingBody.Iterator)
+            case blocks(RangeOfBlocks.Iterator)
             case passed(PassedBody.Reader)
             /// The response is retained while its last piece is read.
             case over(CachedResponse?)
@@ -87,6 +96,9 @@ public struct ForwardedBody: AsyncSequence, Sendable {
             case .growing(var body):
                 defer { source = .growing(body) }
                 return try await body.next(isolation: actor)
+            case .blocks(var blocks):
+                defer { source = .blocks(blocks) }
+                return try await blocks.next(isolation: actor)
             case .passed(let reader): return try await reader.next().map { .bytes($0) }
             case .over: return nil
             }

@@ -18,14 +18,21 @@ final class Forwarder: Sendable {
         guard request.mayBeStored else { return try await pass(request, because: nil) }
         let resolved = try ResolvedRequest(narrow: request, by: fetcher.rules)
         let fetcher = fetcher
-        let stored = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
-            let stored = try fetcher.storedResponse(resolved)
-            if let stored { fetcher.hotResponses.keep(stored.response, to: resolved) }
-            return stored as Fetcher.StoredResponseHit?
+        let key = resolved.key
+        var goesAlone = unshared.withLock { $0.contains(key, now: .now) }
+        let byBlocks = !goesAlone
+        let narrow = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
+            let narrow = try await fetcher.narrowResponse(resolved, byBlocks: byBlocks)
+            if case .stored(let stored) = narrow { fetcher.hotResponses.keep(stored.response, to: resolved) }
+            return narrow
         }
-        if let stored {
+        switch narrow {
+        case .stored(let stored):
             if stored.needsRevalidation { refresh(resolved) }
             return ForwardedResponse(stored.response)
+        case .blocks(let blocks): return ForwardedResponse(blocks)
+        case .failed: return try await pass(request, because: .partial)
+        case nil: break
         }
         if request.method == .head {
             return ForwardedResponse(
@@ -33,8 +40,6 @@ final class Forwarder: Sendable {
                     try await fetcher.head(resolved)
                 })
         }
-        let key = resolved.key
-        var goesAlone = unshared.withLock { $0.contains(key, now: .now) }
         // The response may again not be storable, and the whole body would be too much for a range or a conditional request.
         if goesAlone, resolved.isNarrow { return try await pass(request, because: .miss) }
         var variant: String?

@@ -47,7 +47,8 @@ extension ResponseRecord {
             guard let status = reader.readStatus(), let fields = reader.readFields() else { return nil }
             redirects.append(StoredHead(status: status, fields: fields.withEmptyCookies))
         }
-        guard let ownVersion = reader.readOptionalString(), let invalidated = reader.readByte(), reader.isAtEnd else {
+        guard let ownVersion = reader.readOptionalString(), let invalidated = reader.readByte(), reader.isAtPadding
+        else {
             return nil
         }
         self.url = url

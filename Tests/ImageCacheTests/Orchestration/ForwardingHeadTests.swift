@@ -41,8 +41,8 @@ import Testing
             #expect(outcome.code == narrow.code)
             #expect(outcome.body == Body(narrow.range.map { Array(representation.bytes[$0]) } ?? []))
         }
-        #expect(bench.sent.count == 1 && bench.transport.requests.first?.fields[.range] == nil)
-        #expect(bench.transport.requests.first?.fields[.ifNoneMatch] == nil)
+        // One request brings all of a body that has one block.
+        #expect(bench.sent.count == 1 && bench.transport.requests.first?.fields[.ifNoneMatch] == nil)
     }
 
     @Test(arguments: [Bench.Consumer.proxied, .answer])

@@ -1,0 +1,107 @@
+import DiskStore
+import HTTPCaching
+import HTTPSemantics
+import HTTPTypes
+import Transfer
+
+/// Receives blocks of a body whose head is known. Each response must prove to be of the same representation.
+///
+/// With an empty range it receives no block: the response then only confirms the representation.
+///
+/// `@unchecked Sendable`: `BodySink` guarantees that calls do not overlap.
+final class BlockSink: BodySink, @unchecked Sendable {
+    private let fetch: RangeFetch
+    private let body: IncompleteBody
+    private let basis: HeldPartial
+    private let end: Int64
+    private let cutter: BlockCutter
+
+    init(_ fetch: RangeFetch, _ body: IncompleteBody, _ held: HeldPartial, _ range: Range<Int64>) {
+        self.fetch = fetch
+        self.body = body
+        basis = held
+        end = range.upperBound
+        cutter = BlockCutter(range, of: body.total)
+    }
+
+    func attach(_ transfer: any TransferControl) { fetch.fetch.attach(transfer, priority: .normal) }
+
+    func held() -> HeldPartial? {
+        var held = basis
+        held.missing = cutter.isComplete ? [] : [cutter.position..<end]
+        return held
+    }
+
+    func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
+        if case .whole = placement { throw RepresentationChanged() }
+        fetch.confirm(by: head)
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
+        try cutter.append(bytes) { block, offset in
+            try body.write(block, at: offset)
+            fetch.noteChange()
+        }
+        return .accepted
+    }
+
+    func end(_ ending: AttemptEnding) throws {
+        if ending == .discarded { throw RepresentationChanged() }
+    }
+}
+
+/// The origin has another representation than the one whose blocks are held.
+struct RepresentationChanged: Error {}
+
+/// Receives the first blocks of a body about which nothing is known, in the response to a range.
+///
+/// `@unchecked Sendable`: `BodySink` guarantees that calls do not overlap.
+final class FirstBlocksSink: BodySink, @unchecked Sendable {
+    /// The response cannot be kept by blocks: it is not the range, has no strong validator, or must not be stored.
+    struct NotDivisible: Error {}
+
+    private let fetch: RangeFetch
+    private let asked: ByteRange
+    private var target: (body: IncompleteBody, cutter: BlockCutter)?
+
+    init(_ fetch: RangeFetch, _ asked: ByteRange) {
+        self.fetch = fetch
+        self.asked = asked
+    }
+
+    func attach(_ transfer: any TransferControl) { fetch.fetch.attach(transfer, priority: .normal) }
+
+    func held() -> HeldPartial? { nil }
+
+    /// After the head, the rest is fetched by ``BlockSink``, which proves the representation.
+    func canRestart() -> Bool { target == nil }
+
+    func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
+        guard target == nil, head.status == .partialContent, let field = head.fields[.contentRange],
+            case .range(let range, let total?)? = ContentRange(field), isAsked(range, of: total)
+        else { throw NotDivisible() }
+        let body = try fetch.begin(head, total: total)
+        try body.reserve(body.missing(in: range))
+        target = (body, BlockCutter(range, of: total))
+        fetch.opened(with: range)
+    }
+
+    private func isAsked(_ range: Range<Int64>, of total: Int64) -> Bool {
+        switch asked {
+        case .from(let first, let last):
+            range == first..<min(last.map { $0 + 1 } ?? total, total)
+        case .suffix(let count): range == max(0, total - count)..<total
+        }
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
+        guard let target else { return .accepted }
+        try target.cutter.append(bytes) { block, offset in
+            try target.body.write(block, at: offset)
+            fetch.noteChange()
+        }
+        return .accepted
+    }
+
+    func end(_ ending: AttemptEnding) throws {}
+}

@@ -1,0 +1,489 @@
+import ConcurrencyPrimitives
+import DiskStore
+import FoundationEssentials
+import HTTPCaching
+import HTTPSemantics
+import HTTPTypes
+import Transfer
+
+/// The fetches of single blocks of one large body, for all of its readers in this process.
+///
+/// * **Opening.** The first reader opens the incomplete body of the key. If there is none, its own range is requested, and the response describes the
+///   body: its length, its validator and its freshness. Without a strong validator no block is kept, and the readers request all of the body.
+/// * **Blocks.** A reader requests the missing blocks of the window that it reads, each missing range by a request of its own with `If-Range`. Blocks
+///   that another reader requested are awaited. A response that is not of the same representation ends the fetch for all readers: blocks of two
+///   representations never meet.
+/// * **Freshness.** A reader of a stale body begins when a response has confirmed it: that to the request for its missing blocks, or to a request for
+///   the last byte if none is missing.
+/// * **Closing.** With the last reader the requests are cancelled, and the whole blocks are kept. The key's lock is held until then, so that other
+///   processes wait instead of fetching the same blocks.
+final class RangeFetch: Sendable {
+    private struct Run {
+        var range: Range<Int64>
+        var task: Task<Void, Never>?
+    }
+
+    /// The number of the first run, which opens the body.
+    private static let openingRun = 1
+
+    private struct State {
+        var body: IncompleteBody?
+        var record: ResponseRecord?
+        /// True if the record is newer than the stored one.
+        var hasNewRecord = false
+        /// The number of responses that confirmed the representation.
+        var confirmations = 0
+        var isOutdated = false
+        var readers = 1
+        var isClosing = false
+        var lock: ByteLock?
+        var runs: [Int: Run] = [:]
+        var lastRun = 0
+        var failure: ImageCacheError?
+        var received: Int64 = 0
+        /// Fulfilled at the next change that readers may wait for.
+        var change = Promise<Void>()
+        /// The end of the bytes that the last reader got.
+        var position: Int64 = 0
+    }
+
+    /// The request of the reader that opened it. Its answers are those of all readers with the same terms and the same selected variant.
+    let resolved: ResolvedRequest
+    /// The transfers' common priority and listeners.
+    let fetch: Fetch
+    let generation: Generation
+    private let fetcher: Fetcher
+    private let terms: FetchTerms
+    private let state = Locked(State())
+    private let opening = Promise<Opening>()
+    private let closed = Promise<Void>()
+
+    init(_ resolved: ResolvedRequest, by fetcher: Fetcher) {
+        self.resolved = resolved
+        self.fetcher = fetcher
+        terms = FetchTerms(resolved)
+        fetch = Fetch(resolved.url, for: resolved.request)
+        generation = fetcher.store.generation(of: resolved.url)
+    }
+
+    // MARK: Readers
+
+    /// The outcome of an attempt to become a reader.
+    enum Joining {
+        case joined
+        /// The reader has other terms, or the resource was invalidated after the fetch began.
+        case differs
+        /// The last reader has left.
+        case closing
+    }
+
+    func join(_ request: ResolvedRequest) -> Joining {
+        guard FetchTerms(request) == terms, fetcher.store.isCurrent(generation.epoch) else { return .differs }
+        fetch.join(request.request)
+        return state.withLock { state in
+            if state.isClosing || state.isOutdated { return .closing }
+            state.readers += 1
+            return .joined
+        }
+    }
+
+    /// Ends the use by one reader.
+    func leave(at position: Int64) {
+        let cancelled = state.withLock { state -> [Task<Void, Never>]? in
+            state.readers -= 1
+            state.position = position
+            guard state.readers == 0 else { return nil }
+            state.isClosing = true
+            return state.runs.values.filter { run in
+                // A request of which all blocks have come ends by itself, and its connection is used again.
+                run.range.isEmpty || state.body?.missing(in: run.range).isEmpty != true
+            }.compactMap(\.task)
+        }
+        guard let cancelled else { return }
+        for task in cancelled { task.cancel() }
+        Task(executorPreference: fetcher.executor) { await self.close() }
+    }
+
+    private func close() async {
+        while let task = state.withLock({ $0.runs.values.first?.task }) { await task.value }
+        let (known, body, lock) = state.withLock { state in
+            defer { (state.body, state.lock) = (nil, nil) }
+            return (
+                (record: state.record, hasNewRecord: state.hasNewRecord, position: state.position), state.body,
+                state.lock
+            )
+        }
+        var isSequential = false
+        if let body, let record = known.record {
+            isSequential = RangePlan.completes(
+                body.total, after: known.position,
+                with: body.heldBytes(before: known.position, upTo: RangePlan.sequentialRun))
+            if body.isComplete, await store(body, record) {
+                isSequential = false
+            } else {
+                // A failure only means that a later reader confirms the representation again.
+                if known.hasNewRecord { _ = try? body.setHeader(record.encodedWithRoom) }
+                try? body.keep()
+            }
+        }
+        lock?.release()
+        fetcher.rangeFetches.remove(self)
+        closed.fulfill(())
+        if isSequential { fetcher.completeInBackground(resolved) }
+    }
+
+    /// Discards the blocks of a representation that the origin no longer has. Its readers fail, and others begin anew.
+    private func discard() {
+        let (body, lock) = state.withLock { state in
+            defer { (state.isOutdated, state.body, state.lock) = (true, nil, nil) }
+            return (state.body, state.lock)
+        }
+        // A failure only means that the next request finds the change again.
+        try? body?.discard()
+        lock?.release()
+        fetcher.rangeFetches.remove(self)
+    }
+
+    /// Stores a body without missing blocks as an entry; false if it remains incomplete.
+    private func store(_ body: IncompleteBody, _ record: ResponseRecord) async -> Bool {
+        guard let variant = fetcher.rules.variantKey(of: record.response) else { return false }
+        var record = record
+        record.response.extent = .complete(length: body.total)
+        let entry = fetcher.newEntry(for: record, variant: variant, resolved, generation)
+        let stored = try? await fetcher.commit(entry, record) { (entry) throws(StoreError) in try body.commit(entry) }
+        return stored != nil
+    }
+
+    /// Returns false if the calling task is cancelled before.
+    func waitUntilClosed() async -> Bool { await closed.value() != nil }
+
+    // MARK: Opening
+
+    /// The result of the opening.
+    enum Opening {
+        case byBlocks
+        /// Another process uses the blocks.
+        case busy
+        /// All of the body must be requested.
+        case whole
+    }
+
+    /// Waits until the body is open.
+    func opened() async throws(ImageCacheError) -> Opening {
+        guard let opening = await opening.value() else { throw .cancelled }
+        if opening != .byBlocks, let failure = state.withLock({ $0.failure }) { throw failure }
+        return opening
+    }
+
+    /// Opens the stored blocks, or requests the first ones.
+    ///
+    /// - Parameter range: The range that the first reader asked for.
+    func open(_ range: ByteRange) {
+        start(0..<0) { [self] () async throws(ImageCacheError) in
+            var lock = try fetcher.tryLock(resolved)
+            if lock == nil {
+                // A fetch of the whole body brings the range, too.
+                if fetcher.fetches.running(resolved.key, in: generation.epoch) != nil { return opening.fulfill(.whole) }
+                lock = try await fetcher.lock(resolved, .atMost(.seconds(1)))
+            }
+            guard let lock else { return opening.fulfill(.busy) }
+            state.withLock { $0.lock = lock }
+            do throws(StoreError) {
+                if let body = try fetcher.store.openIncomplete(for: resolved.partialKey, in: generation.epoch) {
+                    return openStored(body)
+                }
+            } catch {
+                throw ImageCacheError(error)
+            }
+            guard let asked = RangePlan.first(for: range) else { return opening.fulfill(.whole) }
+            try await requestFirst(asked)
+        }
+    }
+
+    private func openStored(_ body: IncompleteBody) {
+        guard let record = ResponseRecord(decoding: body.header), record.validator != nil,
+            record.mayBeContinued(by: resolved.cacheRequest.fields, rules: fetcher.rules),
+            isStorable(record.response)
+        else {
+            try? body.keep()
+            return opening.fulfill(.whole)
+        }
+        state.withLock { ($0.body, $0.record) = (body, record) }
+        opening.fulfill(.byBlocks)
+    }
+
+    private func requestFirst(_ asked: ByteRange) async throws(ImageCacheError) {
+        var request = resolved.transferRequest(for: fetch)
+        request.fields[.range] = "bytes=\(asked.text)"
+        request.options.forwardsErrorResponses = true
+        let sink = FirstBlocksSink(self, asked)
+        defer { opening.fulfill(.whole) }
+        do throws(TransferError) {
+            noteReceived(try await run(request, into: sink).bytesReceived)
+        } catch {
+            noteReceived(error.bytesReceived)
+            if error.cause is FirstBlocksSink.NotDivisible { return fetcher.rangeFetches.noteUndivided(resolved.key) }
+            throw ImageCacheError(error)
+        }
+    }
+
+    /// Makes the body that the response to the first request describes.
+    func begin(_ head: ResponseHead, total: Int64) throws -> IncompleteBody {
+        var whole = head
+        whole.status = .ok
+        whole.fields[.contentRange] = nil
+        whole.fields[.contentLength] = String(total)
+        let record = ResponseRecord(whole, answering: resolved, rules: fetcher.rules)
+        guard record.validator != nil, isStorable(record.response),
+            fetcher.rules.variantKey(of: record.response) != nil
+        else { throw FirstBlocksSink.NotDivisible() }
+        let body = try fetcher.store.makeIncomplete(
+            for: resolved.partialKey, header: record.encodedWithRoom, total: total, in: generation.epoch)
+        state.withLock { state in
+            (state.body, state.record) = (body, record)
+            state.confirmations += 1
+        }
+        return body
+    }
+
+    /// Lets the readers begin.
+    ///
+    /// - Parameter range: The bytes that the first response brings.
+    func opened(with range: Range<Int64>) {
+        state.withLock { $0.runs[Self.openingRun]?.range = range }
+        opening.fulfill(.byBlocks)
+    }
+
+    private func isStorable(_ response: StoredResponse) -> Bool {
+        let message = HTTPResponse(status: response.status, headerFields: response.fields)
+        return fetcher.rules.storability(
+            of: message, to: resolved.cacheRequest, receivedAt: response.responseTime
+        ).isStorable
+    }
+
+    // MARK: What is known
+
+    /// The response with the length of its body, after ``opened()``.
+    var response: StoredResponse? {
+        state.withLock { state in
+            guard let body = state.body, var response = state.record?.response else { return nil }
+            response.extent = .complete(length: body.total)
+            return response
+        }
+    }
+
+    /// Returns true if the stored response answers the request according to `Vary`.
+    func isSelected(by request: ResolvedRequest) -> Bool {
+        guard let record = state.withLock({ $0.record }) else { return false }
+        return record.mayBeContinued(by: request.cacheRequest.fields, rules: fetcher.rules)
+    }
+
+    /// The number of responses so far that confirmed the representation: for ``waitUntilValid(_:since:)``.
+    var confirmations: Int { state.withLock { $0.confirmations } }
+
+    /// The bytes that all readers' requests have received.
+    var bytesReceived: Int64 { state.withLock { $0.received } }
+
+    private func noteReceived(_ bytes: Int64) { state.withLock { $0.received += bytes } }
+
+    /// Lets readers look again.
+    func noteChange() {
+        let change = state.withLock { state in
+            defer { state.change = Promise() }
+            return state.change
+        }
+        change.fulfill(())
+    }
+
+    /// Notes that a response proved to be of the representation whose blocks are held.
+    func confirm(by head: ResponseHead) {
+        state.withLock { state in
+            state.record?.update(by: head, to: resolved.cacheRequest, rules: fetcher.rules)
+            state.hasNewRecord = true
+            state.confirmations += 1
+        }
+        noteChange()
+    }
+
+    // MARK: Requests
+
+    private func run(
+        _ request: TransferRequest, into sink: any BodySink
+    ) async throws(TransferError) -> TransferResult {
+        try await fetcher.sources.transport(for: resolved.request, of: fetch).run(
+            request, into: sink, events: { [resolved, fetch] in resolved.report($0, to: fetch) })
+    }
+
+    /// Starts a task that requests a range. Readers are told when it has ended.
+    private func start(
+        _ range: Range<Int64>, _ work: @escaping @Sendable () async throws(ImageCacheError) -> Void
+    ) {
+        let number = state.withLock { state in
+            state.lastRun += 1
+            state.runs[state.lastRun] = Run(range: range)
+            return state.lastRun
+        }
+        start(number, work)
+    }
+
+    private func start(_ number: Int, _ work: @escaping @Sendable () async throws(ImageCacheError) -> Void) {
+        let task = Task(executorPreference: fetcher.executor) { [self] in
+            var failure: ImageCacheError?
+            do throws(ImageCacheError) { try await work() } catch { failure = error }
+            state.withLock { state in
+                state.runs[number] = nil
+                state.failure = failure ?? state.failure
+            }
+            if failure?.cause is RepresentationChanged { discard() }
+            opening.fulfill(.whole)
+            noteChange()
+        }
+        let isClosing = state.withLock { state in
+            state.runs[number]?.task = task
+            return state.isClosing
+        }
+        if isClosing { task.cancel() }
+    }
+
+    /// Requests a range of whole blocks, or with an empty range a confirmation.
+    private func fetchBlocks(_ range: Range<Int64>, of body: IncompleteBody) async throws(ImageCacheError) {
+        guard let record = state.withLock({ $0.record }), let validator = record.validator else { return }
+        var request = resolved.transferRequest(for: fetch)
+        // An error status is no part of the body.
+        request.options.forwardsErrorResponses = false
+        let held = HeldPartial(
+            validator: validator, lastModified: record.strongLastModified, total: body.total, missing: [],
+            url: record.finalURL)
+        let result: TransferResult
+        do throws(TransferError) {
+            result = try await run(request, into: BlockSink(self, body, held, range))
+        } catch {
+            noteReceived(error.bytesReceived)
+            var failure = ImageCacheError(error)
+            if let cause = error.cause as? RepresentationChanged { failure.cause = cause }
+            throw failure
+        }
+        noteReceived(result.bytesReceived)
+        guard case .body = result.outcome else { throw .failure(result, resolved) }
+    }
+
+    /// Requests the blocks of a window that are missing and that nobody has requested.
+    func request(_ window: Range<Int64>) throws(ImageCacheError) {
+        guard let body = state.withLock({ $0.body }) else { return }
+        do throws(StoreError) { try body.verify(window) } catch { throw ImageCacheError(error) }
+        let wanted = state.withLock { state -> [(number: Int, range: Range<Int64>)] in
+            if state.isOutdated { return [] }
+            let requested = state.runs.values.map(\.range)
+            return body.missing(in: window).flatMap { $0.subtracting(requested) }.map { range in
+                state.lastRun += 1
+                state.runs[state.lastRun] = Run(range: range)
+                return (state.lastRun, range)
+            }
+        }
+        do throws(StoreError) { try body.reserve(wanted.map(\.range)) } catch {
+            state.withLock { state in
+                for run in wanted { state.runs[run.number] = nil }
+            }
+            noteChange()
+            throw ImageCacheError(error)
+        }
+        for (number, range) in wanted {
+            start(number) { [self] () async throws(ImageCacheError) in try await fetchBlocks(range, of: body) }
+        }
+    }
+
+    // MARK: Waiting
+
+    /// Waits until a reader may begin: a response has confirmed the representation, or it is fresh and the reader's first window is there.
+    ///
+    /// Blocks that are there would otherwise be given out before the request for the others finds another representation.
+    ///
+    /// - Parameter confirmations: ``confirmations`` when the reader began.
+    func waitUntilValid(
+        _ window: Range<Int64>, since confirmations: Int, _ isFresh: (StoredResponse) -> Bool
+    ) async throws(ImageCacheError) {
+        var hasAsked = false
+        while true {
+            let (isConfirmed, isAsking, body, failure, change) = state.withLock { state in
+                (
+                    state.confirmations > confirmations, !state.runs.isEmpty, state.body, state.failure,
+                    state.change
+                )
+            }
+            guard let response, let body else { throw changed }
+            let isMissing = !body.missing(in: window).isEmpty
+            if isConfirmed || !isMissing && isFresh(response) { return }
+            if isAsking {
+                guard await change.value() != nil else { throw .cancelled }
+                continue
+            }
+            if hasAsked { throw failure ?? .withoutResponse(resolved) }
+            hasAsked = true
+            if isMissing {
+                try request(window)
+            } else {
+                start(0..<0) { [self] () async throws(ImageCacheError) in try await fetchBlocks(0..<0, of: body) }
+            }
+        }
+    }
+
+    /// Waits for bytes of a range at a position, and requests them if nobody has.
+    ///
+    /// - Returns: The end of the available bytes.
+    func available(at position: Int64, of range: Range<Int64>) async throws(ImageCacheError) -> Int64 {
+        var hasAsked = false
+        while true {
+            let (body, isRequested, failure, change) = state.withLock { state in
+                (
+                    state.body, state.runs.values.contains { $0.range.contains(position) }, state.failure,
+                    state.change
+                )
+            }
+            guard let body else { throw changed }
+            let end = min(body.availableEnd(from: position), range.upperBound)
+            if end > position { return end }
+            if !isRequested {
+                if hasAsked { throw failure ?? .withoutResponse(resolved) }
+                hasAsked = true
+                try request(RangePlan.window(at: position, of: range))
+                continue
+            }
+            guard await change.value() != nil else { throw .cancelled }
+        }
+    }
+
+    private var changed: ImageCacheError {
+        ImageCacheError(
+            .wrongBytes, url: resolved.url, message: "the file changed at the origin while a range of it was read",
+            cause: RepresentationChanged())
+    }
+
+    /// The blocks that are present, open for reading after the fetch is closed.
+    func openedBody() throws(ImageCacheError) -> PartialBody {
+        guard let body = state.withLock({ $0.body }) else { throw changed }
+        do throws(StoreError) { return try body.opened() } catch { throw ImageCacheError(error) }
+    }
+}
+
+extension Range<Int64> {
+    /// The parts that are in none of the other ranges, in order.
+    func subtracting(_ others: [Range<Int64>]) -> [Range<Int64>] {
+        var parts: [Range<Int64>] = []
+        var position = lowerBound
+        for other in others.sorted(by: { $0.lowerBound < $1.lowerBound }) where other.overlaps(self) {
+            if position < other.lowerBound { parts.append(position..<other.lowerBound) }
+            position = Swift.max(position, other.upperBound)
+        }
+        if position < upperBound { parts.append(position..<upperBound) }
+        return parts
+    }
+}
+
+extension ResponseRecord {
+    /// ``encoded``, with room for fields that later responses change, so that the header of a partial can be replaced in its place.
+    var encodedWithRoom: [UInt8] {
+        let encoded = encoded
+        let size = (encoded.count + 64 + 511) / 512 * 512
+        return encoded + [UInt8](repeating: 0, count: size - encoded.count)
+    }
+}

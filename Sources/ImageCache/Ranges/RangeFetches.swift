@@ -1,0 +1,214 @@
+import ConcurrencyPrimitives
+import DiskStore
+import FoundationEssentials
+import HTTPCaching
+import HTTPSemantics
+import HTTPTypes
+
+/// The bodies that are read by blocks in this process, by key.
+final class RangeFetches: Sendable {
+    private struct State {
+        var fetches: [EntryKey: RangeFetch] = [:]
+        /// The keys whose responses could not be kept by blocks lately.
+        var undivided = RecentKeys()
+    }
+
+    private let state = Locked(State())
+
+    /// The result of a search for the fetch of a body.
+    enum Found {
+        case reader(RangeReader)
+        /// Another process uses the blocks.
+        case busy
+        /// Another reader has just ended: the store has changed.
+        case changed
+        /// All of the body must be requested.
+        case none
+    }
+
+    /// Finds the fetch of the body of a request, or starts one.
+    func reader(
+        for resolved: ResolvedRequest, _ range: ByteRange, by fetcher: Fetcher
+    ) async throws(ImageCacheError) -> Found {
+        let found = state.withLock { state -> (fetch: RangeFetch, isNew: Bool)? in
+            if let fetch = state.fetches[resolved.key] { return (fetch, false) }
+            if state.undivided.contains(resolved.key, now: .now) { return nil }
+            let fetch = RangeFetch(resolved, by: fetcher)
+            state.fetches[resolved.key] = fetch
+            return (fetch, true)
+        }
+        guard let (fetch, isNew) = found else { return .none }
+        if isNew {
+            fetch.open(range)
+        } else {
+            switch fetch.join(resolved) {
+            case .joined: break
+            case .differs: return .none
+            case .closing:
+                guard await fetch.waitUntilClosed() else { throw .cancelled }
+                return .changed
+            }
+        }
+        let reader = RangeReader(fetch, isFirst: isNew)
+        switch try await fetch.opened() {
+        case .byBlocks: return fetch.isSelected(by: resolved) ? .reader(reader) : .none
+        case .busy: return .busy
+        case .whole: return .none
+        }
+    }
+
+    func noteUndivided(_ key: EntryKey) { state.withLock { $0.undivided.insert(key, now: .now) } }
+
+    func remove(_ fetch: RangeFetch) {
+        state.withLock { state in
+            if state.fetches[fetch.resolved.key] === fetch { state.fetches[fetch.resolved.key] = nil }
+        }
+    }
+}
+
+/// One reader of a body by blocks. Releasing it ends the use.
+final class RangeReader: Sendable {
+    let fetch: RangeFetch
+    /// True if the body was opened for this reader.
+    let isFirst: Bool
+    /// The number of confirmations before this reader.
+    private let confirmations: Int
+    private let position = Locked(Int64(0))
+
+    fileprivate init(_ fetch: RangeFetch, isFirst: Bool) {
+        self.fetch = fetch
+        self.isFirst = isFirst
+        confirmations = isFirst ? 0 : fetch.confirmations
+    }
+
+    deinit { fetch.leave(at: position.withLock { $0 }) }
+
+    /// Waits until the reader may begin.
+    func waitUntilValid(
+        _ window: Range<Int64>, _ isFresh: (StoredResponse) -> Bool
+    ) async throws(ImageCacheError) {
+        try await fetch.waitUntilValid(window, since: confirmations, isFresh)
+    }
+
+    /// Waits for bytes of a range at a position.
+    ///
+    /// - Returns: The end of the available bytes.
+    func available(at position: Int64, of range: Range<Int64>) async throws(ImageCacheError) -> Int64 {
+        let end = try await fetch.available(at: position, of: range)
+        self.position.withLock { $0 = end }
+        // The next window is requested while this one is read.
+        let next = RangePlan.window(at: position, of: range).upperBound
+        if next < range.upperBound, end >= next - RangePlan.window / 2 {
+            try fetch.request(RangePlan.window(at: next, of: range))
+        }
+        return end
+    }
+}
+
+/// Requests for a range of a body.
+extension Fetcher {
+    /// A response without a request for all of the body.
+    enum NarrowResponse {
+        case stored(StoredResponseHit)
+        case blocks(RangeOfBlocks)
+        /// The blocks could not be requested or stored. A request for all of the body would cost more, and not do better.
+        case failed(ImageCacheError)
+    }
+
+    /// The stored response to a request; for a range that is not stored, a response of which only the missing blocks are requested. `nil` if all of the
+    /// body must be requested, or its head.
+    ///
+    /// - Parameter byBlocks: False to return only a stored response.
+    func narrowResponse(
+        _ resolved: ResolvedRequest, byBlocks: Bool = true
+    ) async throws(ImageCacheError) -> NarrowResponse? {
+        var attempts = 3
+        while true {
+            if let stored = try storedResponse(resolved) { return .stored(stored) }
+            guard byBlocks, remote == nil, let asked = resolved.divisibleRange, attempts > 0 else { return nil }
+            switch try await rangeFetches.reader(for: resolved, asked, by: self) {
+            case .none: return nil
+            case .changed: continue
+            case .busy:
+                return .failed(
+                    ImageCacheError(.store(.busy), url: resolved.url, message: "another process is reading the file"))
+            case .reader(let reader):
+                do throws(ImageCacheError) {
+                    return try await rangeOfBlocks(resolved, reader).map { .blocks($0) }
+                } catch  where error.cause is RepresentationChanged {
+                    attempts -= 1
+                } catch {
+                    guard error.code.statusCode != nil || error.code.storeReason != nil else { throw error }
+                    return .failed(error)
+                }
+            }
+        }
+    }
+
+    private func rangeOfBlocks(
+        _ resolved: ResolvedRequest, _ reader: RangeReader
+    ) async throws(ImageCacheError) -> RangeOfBlocks? {
+        let fetch = reader.fetch
+        guard let response = fetch.response, case .complete(let total?) = response.extent,
+            let served = rules.served(response, for: resolved.asked, now: now())
+        else { return nil }
+        let range: Range<Int64>? =
+            switch served.body {
+            case .range(let range, _): range
+            case .none: nil
+            case .whole: 0..<total
+            }
+        if range == 0..<total { return nil }
+        let received = fetch.bytesReceived
+        let window = range.map { RangePlan.window(at: $0.lowerBound, of: $0) } ?? 0..<0
+        try fetch.request(window)
+        try await reader.waitUntilValid(window) { response in
+            Lookup.isUsable(response, for: resolved, by: rules, at: now())
+        }
+        guard let current = fetch.response, let served = rules.served(current, for: resolved.asked, now: now()),
+            served.range(of: total) == range
+        else { return nil }
+        // Until the first bytes are there, another response may still replace this one.
+        if let range { _ = try await reader.available(at: range.lowerBound, of: range) }
+        var status = CacheStatus(cache: "imgcache", forward: reader.isFirst && received == 0 ? .uriMiss : .partial)
+        status.forwardStatus = 206
+        status.stored = true
+        status.collapsed = !reader.isFirst
+        status.timeToLive = served.remainingLifetime
+        return RangeOfBlocks(
+            head: rules.head(of: served, from: current), status: status, range: range, reader: reader)
+    }
+
+    /// The response when all of its bytes are stored.
+    func response(_ blocks: RangeOfBlocks) async throws(ImageCacheError) -> CachedResponse {
+        guard let range = blocks.range else { return CachedResponse(blocks.head, blocks.status) }
+        var position = range.lowerBound
+        while position < range.upperBound {
+            position = try await blocks.reader.available(at: position, of: range)
+        }
+        return CachedResponse(blocks.head, range, of: try blocks.reader.fetch.openedBody(), blocks.status)
+    }
+}
+
+extension Lookup {
+    /// Returns true if a stored response may be served without a request to the origin.
+    fileprivate static func isUsable(
+        _ response: StoredResponse, for resolved: ResolvedRequest, by rules: CacheRules, at now: Date
+    ) -> Bool {
+        StoredDecision(resolved.asked, stored: [response], allowing: .usable, by: rules, at: now).served != nil
+    }
+}
+
+extension ResolvedRequest {
+    /// The range that is requested, if it may be answered by blocks of the body: nothing in the request is about all of the body.
+    fileprivate var divisibleRange: ByteRange? {
+        guard asked.method == .get, request.isPlainGet, cacheRequest.policy == .useProtocolCachePolicy,
+            !asked.fields.contains(.ifNoneMatch), !asked.fields.contains(.ifModifiedSince),
+            !asked.fields.contains(where: { $0.name == .cacheControl || $0.name.canonicalName == "pragma" }),
+            request.resumes,
+            expectedDigest == nil, request.mirrors.isEmpty, request.integrity == BodyIntegrity(),
+            request.goneOriginal == nil
+        else { return nil }
+        return ByteRange(asked.fields)
+    }
+}

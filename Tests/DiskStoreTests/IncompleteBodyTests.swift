@@ -1,0 +1,121 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DiskStore
+
+/// Partials of which single blocks are written and read.
+@Suite struct IncompleteBodyTests {
+    private static let block = BlockMap.blockSize
+    private static let total = 40 * block + 1000
+    private let test: StoreUnderTest
+    private let key = EntryKey("a")
+    private let body = pattern(Int(total))
+
+    init() throws { test = try StoreUnderTest() }
+
+    private var epoch: Generation.Epoch { test.store.generation(of: "http://test/a").epoch }
+
+    private func made() throws -> IncompleteBody {
+        try test.store.makeIncomplete(for: key, header: [7, 8], total: Self.total, in: epoch)
+    }
+
+    private func reopened() throws -> IncompleteBody? { try test.store.openIncomplete(for: key, in: epoch) }
+
+    private func range(_ block: Int64) -> Range<Int64> { BlockMap.range(of: block, total: Self.total) }
+
+    private func write(_ blocks: [Int64], to incomplete: IncompleteBody) throws {
+        for block in blocks {
+            let range = range(block)
+            try incomplete.reserve([range])
+            try body[Int(range.lowerBound)..<Int(range.upperBound)].withUnsafeBytes {
+                try incomplete.write($0, at: range.lowerBound)
+            }
+        }
+    }
+
+    @Test func `blocks in any order are present after a reopening, and only their space is taken`() throws {
+        let incomplete = try made()
+        try write([40, 3, 7, 8], to: incomplete)
+        #expect(incomplete.availableEnd(from: 7 * Self.block + 5) == 9 * Self.block)
+        #expect(incomplete.availableEnd(from: 40 * Self.block) == Self.total)
+        #expect(incomplete.heldBytes(before: 8 * Self.block + 10, upTo: .max) == Self.block + 10)
+        try incomplete.keep()
+        let again = try #require(try reopened())
+        #expect(again.header == [7, 8] && again.total == Self.total)
+        #expect(again.missing(in: 6 * Self.block..<10 * Self.block) == [range(6), range(9)])
+        // Not verified yet.
+        #expect(again.availableEnd(from: 7 * Self.block) == 7 * Self.block)
+        try again.verify(7 * Self.block..<9 * Self.block)
+        #expect(again.availableEnd(from: 7 * Self.block) == 9 * Self.block)
+        try again.keep()
+        #expect(test.allocated < 6 * Self.block + 1 << 20)
+        #expect(try test.store.statistics().entries == 0)
+    }
+
+    @Test func `a damaged block is missing when it is verified`() throws {
+        let incomplete = try made()
+        try write([0, 1, 2], to: incomplete)
+        try incomplete.keep()
+        let path = try #require(
+            DiskUsage.files(at: "\(test.path)/partials").first { $0.hasSuffix(".data") })
+        let file = try FileHandle(forWritingTo: URL(filePath: "\(test.path)/partials/\(path)"))
+        try file.seek(toOffset: UInt64(Self.block + 9))
+        try file.write(contentsOf: [body[Int(Self.block) + 9] ^ 1])
+        let again = try #require(try reopened())
+        try again.verify(0..<3 * Self.block)
+        #expect(again.missing(in: 0..<3 * Self.block) == [range(1)])
+        try again.keep()
+        #expect(try reopened()?.missing(in: 0..<3 * Self.block) == [range(1)])
+    }
+
+    @Test func `a writer of the whole body continues the blocks, and a complete body becomes an entry`() throws {
+        let incomplete = try made()
+        try write([1, 40], to: incomplete)
+        try incomplete.keep()
+        let writer = try test.store.beginBody(for: key)
+        let held = try #require(writer.held)
+        #expect(held.missing == [range(0), range(2).lowerBound..<range(40).lowerBound])
+        try writer.keep()
+        let again = try #require(try reopened())
+        try write([0] + (2..<40).map { $0 }, to: again)
+        #expect(again.isComplete)
+        _ = try again.commit(NewEntry(key: key, url: "http://test/a", metadata: [7, 8]))
+        #expect(try test.store.read("a") == body)
+        #expect(try test.store.verify().failed == 0)
+        #expect(DiskUsage.files(at: "\(test.path)/partials").isEmpty)
+    }
+
+    @Test func `a body that exceeds the capacity takes the space of its blocks, until they exceed it`() throws {
+        let small = try StoreUnderTest(capacity: 4 << 20)
+        let incomplete = try small.store.makeIncomplete(
+            for: key, header: [7], total: 1 << 40, in: small.store.generation(of: "http://test/a").epoch)
+        try incomplete.reserve([0..<Self.block])
+        let error = #expect(throws: StoreError.self) { try incomplete.reserve([0..<(64 << 20)]) }
+        #expect(error?.code == .tooLarge)
+        try incomplete.discard()
+        #expect(DiskUsage.files(at: "\(small.path)/partials").isEmpty)
+    }
+
+    @Test func `the header is replaced by one of the same length, and remains otherwise`() throws {
+        let incomplete = try made()
+        try write([2], to: incomplete)
+        #expect(try incomplete.setHeader([9, 9]))
+        #expect(try !incomplete.setHeader([1]))
+        try incomplete.keep()
+        let again = try #require(try reopened())
+        try again.verify(range(2))
+        #expect(again.header == [9, 9] && again.availableEnd(from: range(2).lowerBound) == range(2).upperBound)
+        try again.keep()
+    }
+
+    @Test func `what was invalidated is not kept, and one that is in use is not opened twice`() throws {
+        let incomplete = try made()
+        try write([0], to: incomplete)
+        #expect(try reopened() == nil)
+        _ = try test.store.remove([], invalidating: .resource("http://test/a"))
+        try incomplete.keep()
+        #expect(try reopened() == nil)
+        #expect(DiskUsage.files(at: "\(test.path)/partials").isEmpty)
+    }
+}

@@ -1,0 +1,285 @@
+import ConcurrencyPrimitives
+import Foundation
+import HTTPTypes
+import ImageCacheTesting
+import TestSupport
+import Testing
+
+@testable import ImageCache
+
+/// Ranges of large bodies, of which only the missing blocks are requested.
+@Suite(.timeLimit) struct RangeTests {
+    private static let block = 262_144
+    private static let size = 40 * block + 1000
+    private static let bytes = ScriptedRepresentation.bytes(size)
+    private let representation = ScriptedRepresentation(bytes)
+    static let consumers = [Bench.Consumer.proxied, .answer]
+
+    private static func content(_ range: Range<Int>, of bytes: [UInt8] = bytes) -> Body { Body(Array(bytes[range])) }
+
+    private func get(
+        _ range: Range<Int>, _ consumer: Bench.Consumer = .answer, of bench: Bench,
+        _ change: (inout FileRequest) -> Void = { _ in }
+    ) async throws -> Bench.Outcome {
+        try await bench.get(consumer) { request in
+            request.fields[.range] = "bytes=\(range.lowerBound)-\(range.upperBound - 1)"
+            change(&request)
+        }
+    }
+
+    /// The ranges that were requested, in their order in the body.
+    private func requested(_ bench: Bench) throws -> [Range<Int>] {
+        try ranges(bench).map { field in
+            let ends = try #require(field).dropFirst("bytes=".count).split(separator: "-").compactMap { Int($0) }
+            return ends[0]..<(ends.count > 1 ? ends[1] + 1 : Self.size)
+        }.sorted { $0.lowerBound < $1.lowerBound }
+    }
+
+    private func ranges(_ bench: Bench) -> [String?] { bench.transport.requests.map { $0.fields[.range] } }
+
+    @Test(arguments: consumers)
+    func `a range costs its blocks, and each block comes once`(_ consumer: Bench.Consumer) async throws {
+        let bench = try Bench(representation)
+        let ranges = [
+            (5 * Self.block + 10)..<(5 * Self.block + 20), (5 * Self.block + 7)..<(7 * Self.block + 1),
+            (Self.size - 66_000)..<Self.size, (6 * Self.block)..<(6 * Self.block + 9),
+        ]
+        for range in ranges {
+            let outcome = try await get(range, consumer, of: bench)
+            #expect(outcome.code == 206 && outcome.body == Self.content(range))
+        }
+        #expect(
+            self.ranges(bench) == [
+                "bytes=1310720-1572863", "bytes=1572864-2097151", "bytes=10223616-",
+            ])
+        #expect(bench.transport.requests.dropFirst().allSatisfy { $0.fields[.ifRange] == "\"1\"" })
+    }
+
+    @Test(arguments: consumers)
+    func `a suffix is answered although the length is unknown`(_ consumer: Bench.Consumer) async throws {
+        let bench = try Bench(representation)
+        let outcome = try await bench.get(consumer) { $0.fields[.range] = "bytes=-100" }
+        #expect(outcome.code == 206 && outcome.body == Self.content(Self.size - 100..<Self.size))
+        // It is extended, so that it contains the start of a block.
+        #expect(ranges(bench) == ["bytes=-262243"])
+        let before = try await get(Self.size - 2000..<Self.size - 1000, consumer, of: bench)
+        #expect(before.body == Self.content(Self.size - 2000..<Self.size - 1000))
+        #expect(ranges(bench).last == "bytes=10223616-10485759")
+    }
+
+    @Test(arguments: consumers)
+    func `readers at the same time request each block once`(_ consumer: Bench.Consumer) async throws {
+        let bench = try Bench(representation)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in 0..<60 {
+                group.addTask {
+                    let first = (index % 20) * 2 * Self.block + index
+                    let range = first..<first + 200_000
+                    let outcome = try await get(range, consumer, of: bench)
+                    #expect(outcome.body == Self.content(range))
+                }
+            }
+            try await group.waitForAll()
+        }
+        // Each second block.
+        #expect(try requested(bench) == (0..<20).map { 2 * $0 * Self.block..<(2 * $0 + 1) * Self.block })
+    }
+
+    @Test func `a later run reads the stored blocks, and requests the others`() async throws {
+        let directory = try TestDirectory()
+        let representation = representation
+        let first = try Bench(in: directory) { representation.response(to: $0) }
+        _ = try await get(5 * Self.block..<6 * Self.block, of: first)
+        await first.cache.close()
+        let second = try Bench(in: directory) { representation.response(to: $0) }
+        let held = try await get(5 * Self.block + 3..<6 * Self.block, of: second)
+        #expect(held.body == Self.content(5 * Self.block + 3..<6 * Self.block) && held.status.hit)
+        _ = try await get(6 * Self.block - 1..<6 * Self.block + 1, of: second)
+        #expect(ranges(second) == ["bytes=1572864-1835007"])
+        // A download of the file goes on with what ranges have brought.
+        let file = try await second.get(.file)
+        #expect(file.body == Body(Self.bytes))
+        #expect(second.cache.transferTotals.bytesReceived == Self.size - Self.block)
+    }
+
+    @Test(arguments: consumers)
+    func `another version replaces the blocks, and is never joined with them`(_ consumer: Bench.Consumer) async throws {
+        let other = ScriptedRepresentation(ScriptedRepresentation.bytes(Self.size + 5).reversed(), etag: "\"2\"")
+        let hasChanged = Locked(false)
+        let representation = representation
+        let bench = try Bench { request in
+            (hasChanged.withLock { $0 } ? other : representation).response(to: request)
+        }
+        _ = try await get(0..<10, consumer, of: bench)
+        hasChanged.withLock { $0 = true }
+        // Fresh, although it has changed (RFC 9111 section 4.2).
+        #expect(try await get(0..<10, consumer, of: bench).body == Self.content(0..<10))
+        let range = Self.block - 5..<Self.block + 5
+        #expect(try await get(range, consumer, of: bench).body == Self.content(range, of: other.bytes))
+        #expect(try await get(0..<10, consumer, of: bench).body == Self.content(0..<10, of: other.bytes))
+    }
+
+    @Test func `a reader of the old version gets an error in its middle, and no byte of the new one`() async throws {
+        let other = ScriptedRepresentation(Self.bytes.reversed(), etag: "\"2\"")
+        let representation = representation
+        let bench = try Bench { request in
+            (request.number == 1 ? representation : other).response(to: request)
+        }
+        // More than a window.
+        let range = 0..<36 * Self.block
+        let answer = try await bench.cache.forward(
+            bench.request { $0.fields[.range] = "bytes=0-\(range.upperBound - 1)" })
+        var received: [UInt8] = []
+        let error = await #expect(throws: ImageCacheError.self) {
+            for try await piece in try #require(answer.body) { received += try Bench.read(piece) }
+        }
+        #expect(error?.code == .wrongBytes)
+        #expect(Body(received) == Self.content(0..<received.count) && !received.isEmpty)
+    }
+
+    @Test(arguments: consumers)
+    func `stale blocks are confirmed by one byte, or by the response for the missing ones`(
+        _ consumer: Bench.Consumer
+    ) async throws {
+        let bench = try Bench(ScriptedRepresentation(Self.bytes, [.cacheControl: "max-age=60"]))
+        _ = try await get(0..<10, consumer, of: bench)
+        bench.advance(seconds: 100)
+        #expect(try await get(0..<10, consumer, of: bench).body == Self.content(0..<10))
+        #expect(ranges(bench).last == "bytes=\(Self.size - 1)-")
+        // It is fresh again, also for the look-up of the next reader.
+        #expect(try await get(5..<10, consumer, of: bench).body == Self.content(5..<10))
+        #expect(bench.sent.count == 2)
+        bench.advance(seconds: 100)
+        let range = 10..<Self.block + 10
+        #expect(try await get(range, consumer, of: bench).body == Self.content(range))
+        #expect(bench.sent.count == 3 && ranges(bench).last == "bytes=262144-524287")
+    }
+
+    @Test(arguments: ["W/\"1\"", nil], consumers)
+    func `without a strong validator no block is kept: all of the body is requested`(
+        _ etag: String?, _ consumer: Bench.Consumer
+    ) async throws {
+        let bench = try Bench(ScriptedRepresentation(Self.bytes, etag: etag))
+        let range = 5 * Self.block..<5 * Self.block + 10
+        for _ in 0..<2 { #expect(try await get(range, consumer, of: bench).body == Self.content(range)) }
+        #expect(ranges(bench) == ["bytes=1310720-1572863", nil])
+    }
+
+    @Test(arguments: consumers)
+    func `an origin that ignores ranges is asked for all, once`(_ consumer: Bench.Consumer) async throws {
+        let representation = representation
+        let bench = try Bench { _ in
+            return ScriptedResponse(.ok, [.eTag: "\"1\"", .cacheControl: "max-age=60"], body: representation.bytes)
+        }
+        let range = 5 * Self.block..<5 * Self.block + 10
+        for _ in 0..<3 { #expect(try await get(range, consumer, of: bench).body == Self.content(range)) }
+        #expect(bench.sent.count == 2)
+    }
+
+    @Test(arguments: [1, 100_000, 262_144, 300_000])
+    func `what was cut is continued behind its last byte`(_ count: Int) async throws {
+        let representation = representation
+        let bench = try Bench { request in
+            let response = representation.response(to: request)
+            return request.number <= 2 ? response.cut(after: count) : response
+        }
+        let range = 3..<4 * Self.block
+        #expect(try await get(range, of: bench).body == Self.content(range))
+        #expect(bench.cache.transferTotals.bytesReceived <= 4 * Self.block + 2 * Self.block)
+    }
+
+    @Test(arguments: consumers)
+    func `a body that does not fit into the store costs its ranges`(_ consumer: Bench.Consumer) async throws {
+        let representation = representation
+        let bench = try Bench(.private, { $0.store.capacity = 6 << 20 }) { representation.response(to: $0) }
+        for index in [0, 11, 22, 33] {
+            let range = index * Self.block + 5..<index * Self.block + 50
+            let outcome = try await get(range, consumer, of: bench)
+            #expect(outcome.code == 206 && outcome.body == Self.content(range))
+        }
+        #expect(try requested(bench).map(\.count) == Array(repeating: Self.block, count: 4))
+    }
+
+    @Test func `a range beyond the end is 416 with the length, and loads no body`() async throws {
+        let bench = try Bench(representation)
+        _ = try await get(0..<10, of: bench)
+        let answer = try await bench.cache.response(
+            for: bench.request { $0.fields[.range] = "bytes=\(Self.size)-" })
+        #expect(answer.head.status == .rangeNotSatisfiable && answer.range == nil)
+        #expect(answer.head.headerFields[.contentRange] == "bytes */\(Self.size)")
+        #expect(bench.sent.count == 1)
+    }
+
+    @Test(arguments: consumers)
+    func `only-if-cached is answered from the blocks, with 504 when one is missing`(
+        _ consumer: Bench.Consumer
+    ) async throws {
+        let bench = try Bench(representation)
+        _ = try await get(0..<10, consumer, of: bench)
+        let held = try await get(10..<20, consumer, of: bench) { $0.fields[.cacheControl] = "only-if-cached" }
+        #expect(held.code == 206 && held.body == Self.content(10..<20))
+        let missing = try await get(Self.block..<Self.block + 1, consumer, of: bench) {
+            $0.fields[.cacheControl] = "only-if-cached"
+        }
+        #expect(missing.code == 504 && bench.sent.count == 1)
+    }
+
+    @Test(arguments: consumers)
+    func `blocks of an invalidated resource are not served`(_ consumer: Bench.Consumer) async throws {
+        let other = ScriptedRepresentation(Self.bytes.reversed(), etag: "\"2\"")
+        let representation = representation
+        let bench = try Bench { (($0.number == 1) ? representation : other).response(to: $0) }
+        _ = try await get(0..<10, consumer, of: bench)
+        _ = try await bench.cache.remove(bench.request())
+        #expect(try await get(0..<10, consumer, of: bench).body == Self.content(0..<10, of: other.bytes))
+    }
+
+    @Test(arguments: [500, 503, 404, 403], consumers)
+    func `an error of the origin is reported, and the blocks remain`(
+        _ status: Int, _ consumer: Bench.Consumer
+    ) async throws {
+        let representation = representation
+        let isFailing = Locked(false)
+        let bench = try Bench { request in
+            isFailing.withLock { $0 } ? ScriptedResponse(.init(code: status)) : representation.response(to: request)
+        }
+        _ = try await get(0..<10, consumer, of: bench)
+        isFailing.withLock { $0 = true }
+        let change: (inout FileRequest) -> Void = { $0.transfer.retry.maxRetries = 0 }
+        if consumer == .proxied {
+            #expect(try await get(2 * Self.block..<2 * Self.block + 5, consumer, of: bench, change).code == status)
+        } else {
+            let error = await #expect(throws: ImageCacheError.self) {
+                try await get(2 * Self.block..<2 * Self.block + 5, consumer, of: bench, change)
+            }
+            #expect(error?.code == .status(status))
+        }
+        isFailing.withLock { $0 = false }
+        let sent = bench.sent.count
+        #expect(try await get(5..<10, consumer, of: bench).body == Self.content(5..<10))
+        #expect(bench.sent.count == sent)
+    }
+
+    @Test(arguments: [
+        "bytes 0-262143/10486759", "bytes 1310720-1572862/10486760", "bytes 1310720-1572863/*", "lines 1-2/3", "",
+    ])
+    func `a first response that is not the range is not kept`(_ contentRange: String) async throws {
+        let representation = representation
+        let bench = try Bench { request in
+            guard request.number == 1 else { return representation.response(to: request) }
+            let body = Array(Self.bytes[5 * Self.block..<6 * Self.block])
+            return ScriptedResponse(
+                .partialContent, [.eTag: "\"1\"", .contentRange: contentRange, .cacheControl: "max-age=60"], body: body)
+        }
+        let range = 5 * Self.block + 1..<5 * Self.block + 10
+        #expect(try await get(range, of: bench).body == Self.content(range))
+        #expect(ranges(bench).last == .some(nil))
+    }
+
+    @Test func `a response that must not be stored is not kept by blocks`() async throws {
+        let bench = try Bench(ScriptedRepresentation(Self.bytes, [.cacheControl: "no-store"]))
+        let range = 5 * Self.block + 1..<5 * Self.block + 10
+        _ = try await get(range, .proxied, of: bench)
+        #expect(DiskUsage.files(at: "\(bench.cache.directory)/partials").isEmpty)
+    }
+}

@@ -1,0 +1,81 @@
+import HTTPSemantics
+import Testing
+
+@testable import ImageCache
+
+/// The rules by which a range is fetched.
+@Suite struct RangePlanTests {
+    private static let block = RangePlan.block
+    private static let window = RangePlan.window
+
+    static let first: [(ByteRange, ByteRange?)] = [
+        (.from(0, through: 0), .from(0, through: block - 1)),
+        (.from(10, through: 19), .from(0, through: block - 1)),
+        (.from(block - 1, through: block), .from(0, through: 2 * block - 1)),
+        (.from(block, through: 2 * block - 1), .from(block, through: 2 * block - 1)),
+        (.from(block + 1, through: nil), .from(block, through: block + window - 1)),
+        (.from(0, through: nil), nil),
+        (.from(0, through: .max), .from(0, through: window - 1)),
+        (.from(.max - 1, through: .max), nil),
+        (.suffix(1), .suffix(block)),
+        (.suffix(65_536), .suffix(65_536 + block - 1)),
+        (.suffix(.max), .suffix(window + block - 1)),
+        (.suffix(0), nil),
+    ]
+
+    @Test(arguments: first)
+    func `the first request is for the whole blocks of the range, and at most a window of them`(
+        _ range: ByteRange, _ expected: ByteRange?
+    ) {
+        #expect(RangePlan.first(for: range) == expected)
+    }
+
+    @Test func `windows follow each other without a gap, and end with the range`() {
+        for range in [0..<1, 100..<(3 * Self.window), (Self.block - 1)..<(Self.window + 2), 5..<Self.window] {
+            var position = Int64(range.lowerBound)
+            while position < range.upperBound {
+                let window = RangePlan.window(at: position, of: range)
+                #expect(window.lowerBound == position && window.count > 0 && window.count <= Self.window)
+                #expect(window.upperBound == range.upperBound || window.upperBound % Self.block == 0)
+                position = window.upperBound
+            }
+            #expect(position == range.upperBound)
+        }
+    }
+
+    struct Reading: Sendable {
+        let total: Int64
+        let position: Int64
+        /// The contiguous bytes before the position.
+        let before: Int64
+        let completes: Bool
+    }
+
+    static let readings: [Reading] = [
+        // A small body, whatever was read of it.
+        Reading(total: 4 * mebibyte, position: 10, before: 0, completes: true),
+        Reading(total: 4 * mebibyte + 1, position: 10, before: 10, completes: false),
+        // A sequential reader, and little is left.
+        Reading(total: 100 * mebibyte, position: 50 * mebibyte, before: 4 * mebibyte, completes: true),
+        Reading(total: 100 * mebibyte, position: 50 * mebibyte, before: 4 * mebibyte - 1, completes: false),
+        // A sequential reader, and too much is left.
+        Reading(total: 1024 * mebibyte, position: 50 * mebibyte, before: 4 * mebibyte, completes: false),
+        Reading(total: 1024 * mebibyte, position: 1000 * mebibyte, before: 4 * mebibyte, completes: true),
+    ]
+    private static let mebibyte: Int64 = 1 << 20
+
+    @Test(arguments: readings)
+    func `the rest follows for small bodies, and for sequential readers near the end`(_ reading: Reading) {
+        let completes = RangePlan.completes(reading.total, after: reading.position, with: reading.before)
+        #expect(completes == reading.completes)
+    }
+
+    @Test func `what is subtracted from a range leaves its parts in order`() {
+        let range: Range<Int64> = 10..<50
+        #expect(range.subtracting([]) == [10..<50])
+        #expect(range.subtracting([0..<10, 50..<60]) == [10..<50])
+        #expect(range.subtracting([30..<40, 0..<20]) == [20..<30, 40..<50])
+        #expect(range.subtracting([20..<30, 25..<45]) == [10..<20, 45..<50])
+        #expect(range.subtracting([0..<100]) == [])
+    }
+}
