@@ -49,6 +49,15 @@ http {{
             proxy_cache all;
             proxy_cache_lock on;
         }}
+        location /slices/ {{
+            slice 256k;
+            proxy_pass http://origin/;
+            proxy_cache all;
+            proxy_cache_key $uri$slice_range;
+            proxy_cache_valid 200 206 1h;
+            proxy_set_header Range $slice_range;
+            proxy_set_header Connection "";
+        }}
         location /image/ {{
             proxy_pass http://127.0.0.1:{inner}/;
             proxy_cache all;
@@ -111,6 +120,10 @@ class Server:
             raise SystemExit(f"{name} does not start:\n{(prefix / 'log').read_text(errors='replace')[-2000:]}")
         self._sampler = threading.Thread(target=self._sample, daemon=True)
         self._sampler.start()
+
+    def ranges(self, path: str) -> str:
+        """The URL of a file of which ranges are read."""
+        return self.plain(path)
 
     def plain(self, path: str) -> str:
         return f"http://127.0.0.1:{self.port}/{path}"
@@ -215,6 +228,9 @@ class Nginx(Server):
         super().__init__("nginx", port, [
             shutil.which("nginx") or "/usr/sbin/nginx", "-p", str(prefix), "-c", str(prefix / "nginx.conf"),
             "-e", str(prefix / "error.log")], prefix)
+
+    def ranges(self, path: str) -> str:
+        return f"http://127.0.0.1:{self.port}/slices/{path}"
 
 
 class Varnish(Server):

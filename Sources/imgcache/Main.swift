@@ -6,7 +6,7 @@ struct Main: AsyncParsableCommand {
         abstract: "A download cache for images and files: resumes interrupted downloads, and never mixes two versions.",
         version: "0.1.0",
         subcommands: [
-            FetchCommand.self, ThumbCommand.self, ShowCommand.self, ListCommand.self, InfoCommand.self,
+            FetchCommand.self, CatCommand.self, ThumbCommand.self, ShowCommand.self, ListCommand.self, InfoCommand.self,
             PathCommand.self,
             StatsCommand.self, DirCommand.self,
             RemoveCommand.self, PruneCommand.self, ClearCommand.self, VerifyCommand.self,

@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 import Glibc
 
 /// The present part of an incomplete body, open for reading without being claimed: its writer, if there is one,
@@ -15,7 +16,16 @@ package final class PartialBody: Sendable {
     /// Open for reading; closed with this value. Read with `pread`.
     package var descriptor: Int32 { data.descriptor }
 
+    /// The blocks that were read and found intact.
+    private struct Verified {
+        /// The time of the file's last change then.
+        var modified: FileTime?
+        /// The ends of their bytes.
+        var ends: [Int64: Int64] = [:]
+    }
+
     let data: File
+    private let verified = Locked(Verified())
     private let recordFile: File
     private let slotsOffset: Int64
     private let tail: PartialTail?
@@ -33,19 +43,48 @@ package final class PartialBody: Sendable {
         held = blocks.held(total: record.total, tails: tail.map { [$0.range] } ?? [])
     }
 
-    /// Returns true if every block that the range touches is present and matches its checksum. Reads them.
+    /// Returns true if every block that the range touches is present and matches its checksum. Reads the blocks that it has not read yet since the
+    /// file was changed.
     package func isIntact(_ range: Range<Int64>) throws(StoreError) -> Bool {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(BlockMap.blockSize), alignment: 64)
-        defer { buffer.deallocate() }
+        let modified = data.status?.modified
         var block = BlockMap.index(of: range.lowerBound)
+        var buffer: UnsafeMutableRawBufferPointer?
+        defer { buffer.map(BlockMemory.give) }
         while BlockMap.start(of: block) < range.upperBound {
-            guard let bytes = try readVerified(block, into: buffer),
-                bytes.upperBound >= min(range.upperBound, BlockMap.start(of: block + 1))
-            else { return false }
+            let end = min(range.upperBound, BlockMap.start(of: block + 1))
+            if !isVerified(block, upTo: end, of: modified) {
+                let memory = buffer ?? BlockMemory.take(Int(BlockMap.blockSize))
+                buffer = memory
+                guard let bytes = try readVerified(block, into: memory), bytes.upperBound >= end else { return false }
+                verified.withLock { verified in
+                    if verified.modified != modified { verified = Verified(modified: modified) }
+                    verified.ends[block] = bytes.upperBound
+                }
+            }
             block += 1
         }
         return true
     }
+
+    /// Returns true if every block that the range touches was found intact before. Does not read them.
+    package func isVerified(_ range: Range<Int64>) -> Bool {
+        let modified = data.status?.modified
+        let blocks =
+            BlockMap.index(of: range.lowerBound)...BlockMap.index(of: max(range.lowerBound, range.upperBound - 1))
+        return blocks.allSatisfy {
+            isVerified($0, upTo: min(range.upperBound, BlockMap.start(of: $0 + 1)), of: modified)
+        }
+    }
+
+    private func isVerified(_ block: Int64, upTo end: Int64, of modified: FileTime?) -> Bool {
+        verified.withLock { verified in
+            guard let modified, verified.modified == modified, let known = verified.ends[block] else { return false }
+            return known >= end
+        }
+    }
+
+    /// False if the partial was deleted.
+    package var isStored: Bool { (data.status?.links ?? 0) > 0 }
 
     /// Reads the bytes of a block that are present; nil if there are none, more than the memory holds, or they do not match their checksum.
     func readVerified(

@@ -39,13 +39,26 @@ extension DiskStore {
     }
 
     /// Opens the key's partial for reading, the most recently used one if there are several, without claiming or
-    /// locking it.
+    /// locking it. Notes its use, so that it is evicted later.
     package func openPartial(for key: EntryKey) throws(StoreError) -> PartialBody? {
         let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials.partials(of: key) }
         for row in rows {
-            if let files = try openFiles(of: row) { return try PartialBody(files) }
+            guard let files = try openFiles(of: row) else { continue }
+            try noteUse(of: row)
+            return try PartialBody(files)
         }
         return nil
+    }
+
+    /// Notes the use of a partial, once a minute.
+    private func noteUse(of row: PartialRow) throws(StoreError) {
+        let now = configuration.clock().milliseconds
+        if configuration.isReadOnly || abs(now - row.updated) < 60_000 { return }
+        try withIndex { (index) throws(StoreError) in
+            try index.change { (_) throws(StoreError) in
+                try index.catalogue().partials.noteUse(ofPartial: row.id, at: now)
+            }
+        }
     }
 
     /// Removes the key's partials; those in use are left to their writers, and look-ups no longer find them.

@@ -45,6 +45,10 @@ struct PartialTable: StatementRunner {
         return connection.changes > 0
     }
 
+    func noteUse(ofPartial id: Int64, at time: Int64) throws(StoreError) {
+        try run(.updateUse) { $0.bind(1, id).bind(2, time) }
+    }
+
     /// Removes a partial's key, so that look-ups no longer find it.
     func disown(_ id: Int64) throws(StoreError) { try run(.disownPartial) { $0.bind(1, id) } }
 }
@@ -65,6 +69,7 @@ extension Query {
     fileprivate static let deletePartial: Query = "DELETE FROM partials WHERE id = ?1"
     fileprivate static let updateClaim: Query = "UPDATE partials SET claim = ?2, updated = ?3 WHERE id = ?1"
     fileprivate static let updateReserved: Query = "UPDATE partials SET reserved = ?2, updated = ?3 WHERE id = ?1"
+    fileprivate static let updateUse: Query = "UPDATE partials SET updated = ?2 WHERE id = ?1"
     /// Keys are never empty.
     fileprivate static let disownPartial: Query = "UPDATE partials SET key_hash = 0, key = '' WHERE id = ?1"
     fileprivate static let partialByID: Query = "\(selectPartial) WHERE id = ?1"

@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 import Digests
 import DiskStore
 import FoundationEssentials
@@ -58,21 +59,24 @@ extension Fetcher {
 
     /// The received part of an unfinished download, if it may be stored.
     private func partialCandidate(for resolved: ResolvedRequest) throws(ImageCacheError) -> PartialCandidate? {
+        // It answers neither a request for the whole body nor one for its head.
+        guard resolved.isNarrow else { return nil }
         do throws(StoreError) {
-            guard let body = try store.openPartial(for: resolved.key), !body.held.isEmpty,
-                let record = ResponseRecord(decoding: body.header)
-            else { return nil }
-            // The partial of a response that must not be stored is kept for its own download alone.
-            let message = HTTPResponse(status: record.response.status, headerFields: record.response.fields)
-            guard case .store = rules.storability(of: message, to: resolved.cacheRequest, receivedAt: now()) else {
-                return nil
-            }
-            var response = record.response
-            response.extent = .partial(held: body.held, total: body.total)
-            return PartialCandidate(body: body, response: response)
+            return try openPartial(for: resolved).flatMap { candidate($0, for: resolved) }
         } catch {
             throw ImageCacheError(error)
         }
+    }
+
+    private func candidate(_ partial: OpenPartials.Item, for resolved: ResolvedRequest) -> PartialCandidate? {
+        // The partial of a response that must not be stored is kept for its own download alone.
+        var response = partial.record.response
+        let message = HTTPResponse(status: response.status, headerFields: response.fields)
+        guard case .store = rules.storability(of: message, to: resolved.cacheRequest, receivedAt: now()) else {
+            return nil
+        }
+        response.extent = .partial(held: partial.body.held, total: partial.body.total)
+        return PartialCandidate(body: partial.body, response: response)
     }
 
     // MARK: Equivalent URLs
@@ -177,8 +181,28 @@ extension Fetcher {
     /// The stored response to a request for a range or the head of a file, or to a conditional request, if it may be served without a request to
     /// the origin.
     func storedResponse(_ resolved: ResolvedRequest) throws(ImageCacheError) -> StoredResponseHit? {
+        let candidates = try candidates(for: resolved)
+        let partial = try partialCandidate(for: resolved)
+        if partial != nil, candidates.isEmpty {
+            openPartials.withLock { $0.noteAlone(resolved.key, in: store.generation(of: resolved.url)) }
+        }
+        return try storedResponse(resolved, candidates, partial)
+    }
+
+    /// The stored response to a request for a range of an incomplete body that was read lately. Reads neither the index nor the body; `nil` if that is
+    /// necessary.
+    func recentResponse(_ resolved: ResolvedRequest) throws(ImageCacheError) -> StoredResponseHit? {
+        guard resolved.isNarrow, let recent = recentPartial(for: resolved), recent.isAlone,
+            let wanted = recent.range(of: resolved), recent.body.isVerified(wanted)
+        else { return nil }
+        return try storedResponse(resolved, [], candidate(recent, for: resolved))
+    }
+
+    private func storedResponse(
+        _ resolved: ResolvedRequest, _ candidates: [StoredCandidate], _ partial: PartialCandidate?
+    ) throws(ImageCacheError) -> StoredResponseHit? {
         var lookup = Lookup(
-            resolved.asked, try candidates(for: resolved), partial: try partialCandidate(for: resolved),
+            resolved.asked, candidates, partial: partial,
             allowing: revalidatesInBackground ? .staleWhileRevalidating : .usable)
         let (hit, decision) = try open(&lookup, for: resolved)
         guard let hit else {

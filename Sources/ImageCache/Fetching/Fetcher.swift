@@ -24,6 +24,7 @@ final class Fetcher: Sendable {
     let fetches = RunningFetches()
     /// The bodies that are read by blocks.
     let rangeFetches = RangeFetches()
+    let openPartials = Locked(OpenPartials())
     let executor: BlockingExecutor
     let warnings: StoreWarnings
     /// The memory for originals of images that the store cannot take.

@@ -21,6 +21,9 @@ final class Forwarder: Sendable {
         let key = resolved.key
         var goesAlone = unshared.withLock { $0.contains(key, now: .now) }
         let byBlocks = !goesAlone
+        if let recent = try fetcher.recentResponse(resolved), !recent.needsRevalidation {
+            return ForwardedResponse(recent.response)
+        }
         let narrow = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
             let narrow = try await fetcher.narrowResponse(resolved, byBlocks: byBlocks)
             if case .stored(let stored) = narrow { fetcher.hotResponses.keep(stored.response, to: resolved) }

@@ -58,12 +58,13 @@ final class RangeFetch: Sendable {
     private let opening = Promise<Opening>()
     private let closed = Promise<Void>()
 
-    init(_ resolved: ResolvedRequest, by fetcher: Fetcher) {
+    /// - Parameter generation: The generation of the resource before the look-up that found no response.
+    init(_ resolved: ResolvedRequest, in generation: Generation, by fetcher: Fetcher) {
         self.resolved = resolved
         self.fetcher = fetcher
         terms = FetchTerms(resolved)
         fetch = Fetch(resolved.url, for: resolved.request)
-        generation = fetcher.store.generation(of: resolved.url)
+        self.generation = generation
     }
 
     // MARK: Readers
@@ -94,6 +95,8 @@ final class RangeFetch: Sendable {
             state.position = position
             guard state.readers == 0 else { return nil }
             state.isClosing = true
+            // The rest of a small body is fetched anyway.
+            if let body = state.body, body.total <= RangePlan.smallBody { return [] }
             return state.runs.values.filter { run in
                 // A request of which all blocks have come ends by itself, and its connection is used again.
                 run.range.isEmpty || state.body?.missing(in: run.range).isEmpty != true
@@ -127,6 +130,7 @@ final class RangeFetch: Sendable {
             }
         }
         lock?.release()
+        fetcher.openPartials.withLock { $0.remove(resolved.key) }
         fetcher.rangeFetches.remove(self)
         closed.fulfill(())
         if isSequential { fetcher.completeInBackground(resolved) }
@@ -141,6 +145,7 @@ final class RangeFetch: Sendable {
         // A failure only means that the next request finds the change again.
         try? body?.discard()
         lock?.release()
+        fetcher.openPartials.withLock { $0.remove(resolved.key) }
         fetcher.rangeFetches.remove(self)
     }
 
@@ -164,6 +169,8 @@ final class RangeFetch: Sendable {
         case byBlocks
         /// Another process uses the blocks.
         case busy
+        /// The store has changed since the look-up that found no response.
+        case changed
         /// All of the body must be requested.
         case whole
     }
@@ -188,6 +195,7 @@ final class RangeFetch: Sendable {
             }
             guard let lock else { return opening.fulfill(.busy) }
             state.withLock { $0.lock = lock }
+            guard fetcher.store.isCurrent(generation) else { return opening.fulfill(.changed) }
             do throws(StoreError) {
                 if let body = try fetcher.store.openIncomplete(for: resolved.partialKey, in: generation.epoch) {
                     return openStored(body)

@@ -20,20 +20,22 @@ final class RangeFetches: Sendable {
         case reader(RangeReader)
         /// Another process uses the blocks.
         case busy
-        /// Another reader has just ended: the store has changed.
+        /// The store has changed since the look-up that found no response.
         case changed
         /// All of the body must be requested.
         case none
     }
 
     /// Finds the fetch of the body of a request, or starts one.
+    ///
+    /// - Parameter generation: The generation of the resource before the look-up that found no response.
     func reader(
-        for resolved: ResolvedRequest, _ range: ByteRange, by fetcher: Fetcher
+        for resolved: ResolvedRequest, _ range: ByteRange, in generation: Generation, by fetcher: Fetcher
     ) async throws(ImageCacheError) -> Found {
         let found = state.withLock { state -> (fetch: RangeFetch, isNew: Bool)? in
             if let fetch = state.fetches[resolved.key] { return (fetch, false) }
             if state.undivided.contains(resolved.key, now: .now) { return nil }
-            let fetch = RangeFetch(resolved, by: fetcher)
+            let fetch = RangeFetch(resolved, in: generation, by: fetcher)
             state.fetches[resolved.key] = fetch
             return (fetch, true)
         }
@@ -53,6 +55,7 @@ final class RangeFetches: Sendable {
         switch try await fetch.opened() {
         case .byBlocks: return fetch.isSelected(by: resolved) ? .reader(reader) : .none
         case .busy: return .busy
+        case .changed: return .changed
         case .whole: return .none
         }
     }
@@ -124,9 +127,10 @@ extension Fetcher {
     ) async throws(ImageCacheError) -> NarrowResponse? {
         var attempts = 3
         while true {
+            let generation = store.generation(of: resolved.url)
             if let stored = try storedResponse(resolved) { return .stored(stored) }
             guard byBlocks, remote == nil, let asked = resolved.divisibleRange, attempts > 0 else { return nil }
-            switch try await rangeFetches.reader(for: resolved, asked, by: self) {
+            switch try await rangeFetches.reader(for: resolved, asked, in: generation, by: self) {
             case .none: return nil
             case .changed: continue
             case .busy:

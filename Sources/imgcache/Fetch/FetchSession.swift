@@ -292,9 +292,7 @@ final class FetchSession: Sendable {
         guard let error = error as? ImageCacheError else { return error }
         let cause = error.cause as? StoreError
         // For a file in the store, the message contains the path.
-        if destination.isStandardOutput, let cause, cause.path == nil, let number = cause.errno {
-            return Output.unwritable(number)
-        }
+        if destination.isStandardOutput, let number = error.outputError { return Output.unwritable(number) }
         guard let advice = advice(for: error, cause) else { return error }
         return Failure(ExitStatus(error), "\(error); \(advice)", kind: ErrorKind.word(for: error))
     }

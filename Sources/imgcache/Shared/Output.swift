@@ -1,6 +1,8 @@
+import DiskStore
 import FoundationEssentials
 @preconcurrency import Glibc
 import HTTPSemantics
+import ImageCache
 
 /// Standard output and standard error, written completely and unbuffered.
 ///
@@ -97,4 +99,9 @@ enum Output {
 extension String {
     /// The text without control and hidden characters, so that servers and files cannot control the terminal.
     var forTerminal: String { withoutHiddenCharacters }
+}
+
+extension ImageCacheError {
+    /// The `errno` value of a failed write to standard output. An error of a file in the store has its path.
+    var outputError: Int32? { (cause as? StoreError).flatMap { $0.path == nil ? $0.errno : nil } }
 }
