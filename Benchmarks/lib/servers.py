@@ -51,6 +51,8 @@ http {{
         }}
         location /slices/ {{
             slice 256k;
+            # With it, the end of a range would wait for the client's delayed acknowledgement.
+            tcp_nopush off;
             proxy_pass http://origin/;
             proxy_cache all;
             proxy_cache_key $uri$slice_range;

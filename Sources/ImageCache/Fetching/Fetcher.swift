@@ -128,6 +128,7 @@ final class Fetcher: Sendable {
         await remote?.close(within: time)
         await sweeper?.stop()
         await sources.shutDown()
+        await rangeFetches.waitUntilClosed()
         store.close()
     }
 
@@ -144,8 +145,9 @@ final class Fetcher: Sendable {
         subscription.keepUntilEnd()
     }
 
-    /// Fetches what is missing of a body in the background, after ranges of it were read, unless another fetch has its key.
+    /// Fetches what is missing of a body in the background, after ranges of it were read. Not in a process that ends after its responses.
     func completeInBackground(_ resolved: ResolvedRequest) {
+        guard revalidatesInBackground else { return }
         var request = resolved.request
         request.priority = .background
         request.transfer.forwardsErrorResponses = false

@@ -58,7 +58,9 @@ struct RepresentationChanged: Error {}
 /// `@unchecked Sendable`: `BodySink` guarantees that calls do not overlap.
 final class FirstBlocksSink: BodySink, @unchecked Sendable {
     /// The response cannot be kept by blocks: it is not the range, has no strong validator, or must not be stored.
-    struct NotDivisible: Error {}
+    struct NotDivisible: Error {
+        let status: HTTPResponse.Status
+    }
 
     private let fetch: RangeFetch
     private let asked: ByteRange
@@ -79,7 +81,7 @@ final class FirstBlocksSink: BodySink, @unchecked Sendable {
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
         guard target == nil, head.status == .partialContent, let field = head.fields[.contentRange],
             case .range(let range, let total?)? = ContentRange(field), isAsked(range, of: total)
-        else { throw NotDivisible() }
+        else { throw NotDivisible(status: head.status) }
         let body = try fetch.begin(head, total: total)
         try body.reserve(body.missing(in: range))
         target = (body, BlockCutter(range, of: total))

@@ -162,6 +162,8 @@ final class RangeFetch: Sendable {
     /// Returns false if the calling task is cancelled before.
     func waitUntilClosed() async -> Bool { await closed.value() != nil }
 
+    var isClosing: Bool { state.withLock { $0.isClosing } }
+
     // MARK: Opening
 
     /// The result of the opening.
@@ -230,7 +232,11 @@ final class RangeFetch: Sendable {
             noteReceived(try await run(request, into: sink).bytesReceived)
         } catch {
             noteReceived(error.bytesReceived)
-            if error.cause is FirstBlocksSink.NotDivisible { return fetcher.rangeFetches.noteUndivided(resolved.key) }
+            if let refused = error.cause as? FirstBlocksSink.NotDivisible {
+                // An error says nothing about later responses.
+                if refused.status.kind == .successful { fetcher.rangeFetches.noteUndivided(resolved.key) }
+                return
+            }
             throw ImageCacheError(error)
         }
     }
@@ -244,7 +250,7 @@ final class RangeFetch: Sendable {
         let record = ResponseRecord(whole, answering: resolved, rules: fetcher.rules)
         guard record.validator != nil, isStorable(record.response),
             fetcher.rules.variantKey(of: record.response) != nil
-        else { throw FirstBlocksSink.NotDivisible() }
+        else { throw FirstBlocksSink.NotDivisible(status: head.status) }
         let body = try fetcher.store.makeIncomplete(
             for: resolved.partialKey, header: record.encodedWithRoom, total: total, in: generation.epoch)
         state.withLock { state in

@@ -62,6 +62,13 @@ final class RangeFetches: Sendable {
 
     func noteUndivided(_ key: EntryKey) { state.withLock { $0.undivided.insert(key, now: .now) } }
 
+    /// Waits until the bodies without readers are closed: their blocks are then noted in the store.
+    func waitUntilClosed() async {
+        for fetch in state.withLock({ Array($0.fetches.values) }) where fetch.isClosing {
+            _ = await fetch.waitUntilClosed()
+        }
+    }
+
     func remove(_ fetch: RangeFetch) {
         state.withLock { state in
             if state.fetches[fetch.resolved.key] === fetch { state.fetches[fetch.resolved.key] = nil }
@@ -102,7 +109,8 @@ final class RangeReader: Sendable {
         // The next window is requested while this one is read.
         let next = RangePlan.window(at: position, of: range).upperBound
         if next < range.upperBound, end >= next - RangePlan.window / 2 {
-            try fetch.request(RangePlan.window(at: next, of: range))
+            // If it fails, the reader learns that when it gets there.
+            try? fetch.request(RangePlan.window(at: next, of: range))
         }
         return end
     }

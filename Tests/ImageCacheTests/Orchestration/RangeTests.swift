@@ -260,6 +260,20 @@ import Testing
         #expect(bench.sent.count == sent)
     }
 
+    @Test func `after an error of the origin, ranges are requested by blocks again`() async throws {
+        let representation = representation
+        let isFailing = Locked(true)
+        let bench = try Bench { request in
+            isFailing.withLock { $0 } ? ScriptedResponse(.serviceUnavailable) : representation.response(to: request)
+        }
+        await #expect(throws: ImageCacheError.self) {
+            try await get(0..<10, of: bench) { $0.transfer.retry.maxRetries = 0 }
+        }
+        isFailing.withLock { $0 = false }
+        _ = try await get(Self.block..<Self.block + 1, of: bench)
+        #expect(ranges(bench).last == "bytes=262144-524287")
+    }
+
     @Test(arguments: [
         "bytes 0-262143/10486759", "bytes 1310720-1572862/10486760", "bytes 1310720-1572863/*", "lines 1-2/3", "",
     ])
