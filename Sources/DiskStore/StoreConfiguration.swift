@@ -26,7 +26,8 @@ public struct StoreConfiguration: Sendable {
     public var maxEntries: Int?
     /// The number of bytes of the file system to leave free regardless of the capacity; default 64 MiB.
     public var minimumFreeSpace: Int64 = 64 << 20
-    /// The age at which idle partials are dropped first; default 7 days.
+    /// The time without use after which idle partials are dropped before entries; default 7 days. Before that, they are dropped with entries when they
+    /// were unused for an hour longer than any entry.
     public var partialLifetime: Duration = .seconds(7 * 24 * 3600)
     /// The time to wait for another process that is changing the store; default 10 seconds. Then the change throws
     /// `StoreError.Code.busy`, and further changes wait no longer until one succeeds. Look-ups and reads do not wait for writers.

@@ -118,4 +118,39 @@ import Testing
         #expect(try reopened() == nil)
         #expect(DiskUsage.files(at: "\(test.path)/partials").isEmpty)
     }
+
+    @Test func `the least recently used is evicted first, be it an entry or an incomplete body`() throws {
+        let small = try StoreUnderTest(capacity: 8 << 20)
+        let epoch = small.store.generation(of: "http://test/a").epoch
+        func make(_ key: String) throws {
+            let incomplete = try small.store.makeIncomplete(
+                for: EntryKey(key), header: [7], total: 1 << 30, in: epoch)
+            try incomplete.reserve([0..<4 * Self.block])
+            for block in 0..<4 {
+                try body[block * Int(Self.block)..<(block + 1) * Int(Self.block)].withUnsafeBytes {
+                    try incomplete.write($0, at: Int64(block) * Self.block)
+                }
+            }
+            try incomplete.keep()
+            small.clock.advance(3600)
+        }
+        try make("unused")
+        try make("read")
+        try small.store.put("entry", Array(body.prefix(1 << 20)))
+        small.clock.advance(3600)
+        _ = try small.store.openPartial(for: EntryKey("read"))
+        small.clock.advance(3600)
+        func isPresent(_ key: String) throws -> Bool { try small.store.partial(for: EntryKey(key)) != nil }
+        var number = 0
+        while try isPresent("unused") {
+            try small.store.put("filler \(number)", Array(body.prefix(1 << 20)))
+            number += 1
+            try #require(number < 20)
+        }
+        #expect(try isPresent("read") && small.store.read("entry") != nil)
+        while try small.store.read("entry") != nil, number < 40 {
+            try small.store.put("filler \(number)", Array(body.prefix(1 << 20)))
+            number += 1
+        }
+    }
 }

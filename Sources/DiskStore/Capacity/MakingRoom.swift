@@ -76,6 +76,11 @@ extension Index {
                 }
                 room.performed(freed: evicted.freed, isOver: evicted.count == 0)
             case .evict(let missing):
+                let partials = try dropPartials(unusedLongerThanEntries: missing)
+                if partials > 0 {
+                    room.performed(freed: partials, isOver: false)
+                    break
+                }
                 let evicted = try evictOldest(missing)
                 // Entries are evicted in batches.
                 room.performed(freed: evicted.freed, isOver: evicted.count == 0)

@@ -176,6 +176,20 @@ extension Index {
         return freed
     }
 
+    /// The time in milliseconds by which a partial may be unused for longer than each entry. What was interrupted is expensive to fetch again.
+    private static let grace: Int64 = 3_600_000
+
+    /// Drops idle partials that were unused for an hour longer than any entry: the oldest first, as many as have `bytes`. Returns the bytes freed.
+    func dropPartials(unusedLongerThanEntries bytes: Int64) throws(StoreError) -> Int64 {
+        try flush()
+        guard let oldest = try catalogue().entries.longestUnused(limit: 1).first else { return 0 }
+        var freed: Int64 = 0
+        for row in try catalogue().partials.all() where freed < bytes && row.updated < oldest.lastUse - Self.grace {
+            freed += try dropIfIdle(row)
+        }
+        return freed
+    }
+
     /// The bytes reserved for idle partials.
     func idlePartialBytes() throws(StoreError) -> Int64 {
         var bytes: Int64 = 0
