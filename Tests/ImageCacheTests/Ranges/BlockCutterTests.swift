@@ -11,7 +11,7 @@ import Testing
         let block = Int(RangePlan.block)
         let total = 3 * block + 1000
         let bytes = ScriptedRepresentation.bytes(total)
-        for _ in 0..<200 {
+        for _ in 0..<30 {
             let first = Int.random(in: 0..<total, using: &random)
             let end = Bool.random(using: &random) ? total : Int.random(in: first...total, using: &random)
             let cutter = BlockCutter(Int64(first)..<Int64(end), of: Int64(total))
@@ -22,7 +22,7 @@ import Testing
                 try bytes[position..<position + count].withUnsafeBytes { piece in
                     try cutter.append(piece) { written, offset in
                         let expected = bytes[Int(offset)..<Int(offset) + written.count]
-                        #expect(written.elementsEqual(expected))
+                        #expect(Body(Array(written)) == Body(Array(expected)))
                         offsets.append(Int(offset))
                     }
                 }
