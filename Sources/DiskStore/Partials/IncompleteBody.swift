@@ -3,8 +3,8 @@ import Glibc
 
 /// A partial of which several threads read and write single blocks.
 ///
-/// Unlike a ``BodyWriter``, it reserves space for the blocks that it gets and not for the whole body, and it verifies a block when it is first asked
-/// for. Its length is always known. A value that is released without ``keep()`` or ``discard()`` leaves its blocks like a killed process.
+/// Unlike a ``BodyWriter``, it reserves space for single blocks instead of the whole body, and verifies each block before its first use. The length of
+/// the body is always known. A value that is released without ``keep()`` or ``discard()`` leaves its blocks on disk, as a killed process does.
 package final class IncompleteBody: Sendable {
     /// The body's length in bytes.
     package let total: Int64

@@ -24,6 +24,7 @@ final class Forwarder: Sendable {
         if let recent = try fetcher.recentResponse(resolved), !recent.needsRevalidation {
             return ForwardedResponse(recent.response)
         }
+        let generation = fetcher.store.generation(of: resolved.url)
         let narrow = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
             let narrow = try await fetcher.narrowResponse(resolved, byBlocks: byBlocks)
             if case .stored(let stored) = narrow { fetcher.hotResponses.keep(stored.response, to: resolved) }
@@ -31,7 +32,8 @@ final class Forwarder: Sendable {
         }
         switch narrow {
         case .stored(let stored):
-            if stored.needsRevalidation { refresh(resolved) }
+            // Otherwise another request has just replaced the stale response.
+            if stored.needsRevalidation, fetcher.store.isCurrent(generation) { refresh(resolved) }
             return ForwardedResponse(stored.response)
         case .blocks(let blocks): return ForwardedResponse(blocks)
         case .failed: return try await pass(request, because: .partial)

@@ -10,13 +10,13 @@ import Transfer
 ///
 /// * **Opening.** The first reader opens the incomplete body of the key. If there is none, its own range is requested, and the response describes the
 ///   body: its length, its validator and its freshness. Without a strong validator no block is kept, and the readers request all of the body.
-/// * **Blocks.** A reader requests the missing blocks of the window that it reads, each missing range by a request of its own with `If-Range`. Blocks
-///   that another reader requested are awaited. A response that is not of the same representation ends the fetch for all readers: blocks of two
-///   representations never meet.
-/// * **Freshness.** A reader of a stale body begins when a response has confirmed it: that to the request for its missing blocks, or to a request for
-///   the last byte if none is missing.
-/// * **Closing.** With the last reader the requests are cancelled, and the whole blocks are kept. The key's lock is held until then, so that other
-///   processes wait instead of fetching the same blocks.
+/// * **Blocks.** A reader requests the missing blocks of its current window, one request with `If-Range` for each missing range. It waits for blocks
+///   that another reader has requested. A response of another representation ends the fetch for all readers, so blocks of two representations are
+///   never joined.
+/// * **Freshness.** If the body is stale, a reader waits until a response confirms it: the response for the missing blocks, or if none is missing, the
+///   response to a request for the last byte.
+/// * **Closing.** When the last reader ends, the requests are cancelled and the complete blocks are kept. The fetch holds the key's lock until then, so
+///   other processes wait instead of fetching the same blocks.
 final class RangeFetch: Sendable {
     private struct Run {
         var range: Range<Int64>
@@ -47,7 +47,7 @@ final class RangeFetch: Sendable {
         var position: Int64 = 0
     }
 
-    /// The request of the reader that opened it. Its answers are those of all readers with the same terms and the same selected variant.
+    /// The request of the first reader. Its response also answers other requests with the same terms that select the same variant.
     let resolved: ResolvedRequest
     /// The transfers' common priority and listeners.
     let fetch: Fetch
@@ -136,7 +136,7 @@ final class RangeFetch: Sendable {
         if isSequential { fetcher.completeInBackground(resolved) }
     }
 
-    /// Discards the blocks of a representation that the origin no longer has. Its readers fail, and others begin anew.
+    /// Discards the blocks after the representation has changed at the origin. The present readers fail, and later ones start over.
     private func discard() {
         let (body, lock) = state.withLock { state in
             defer { (state.isOutdated, state.body, state.lock) = (true, nil, nil) }
@@ -300,7 +300,7 @@ final class RangeFetch: Sendable {
 
     private func noteReceived(_ bytes: Int64) { state.withLock { $0.received += bytes } }
 
-    /// Lets readers look again.
+    /// Wakes the waiting readers.
     func noteChange() {
         let change = state.withLock { state in
             defer { state.change = Promise() }
@@ -381,7 +381,7 @@ final class RangeFetch: Sendable {
         guard case .body = result.outcome else { throw .failure(result, resolved) }
     }
 
-    /// Requests the blocks of a window that are missing and that nobody has requested.
+    /// Requests the missing blocks of a window, except blocks that are already requested.
     func request(_ window: Range<Int64>) throws(ImageCacheError) {
         guard let body = state.withLock({ $0.body }) else { return }
         do throws(StoreError) { try body.verify(window) } catch { throw ImageCacheError(error) }
@@ -408,9 +408,9 @@ final class RangeFetch: Sendable {
 
     // MARK: Waiting
 
-    /// Waits until a reader may begin: a response has confirmed the representation, or it is fresh and the reader's first window is there.
+    /// Waits until a reader may begin: a response has confirmed the representation, or the stored one is fresh and has the whole first window.
     ///
-    /// Blocks that are there would otherwise be given out before the request for the others finds another representation.
+    /// Otherwise a reader could send stored blocks and then learn that the representation has changed.
     ///
     /// - Parameter confirmations: ``confirmations`` when the reader began.
     func waitUntilValid(
@@ -441,7 +441,7 @@ final class RangeFetch: Sendable {
         }
     }
 
-    /// Waits for bytes of a range at a position, and requests them if nobody has.
+    /// Waits for the bytes of a range from a position on, and requests them unless they are already requested.
     ///
     /// - Returns: The end of the available bytes.
     func available(at position: Int64, of range: Range<Int64>) async throws(ImageCacheError) -> Int64 {
