@@ -281,13 +281,7 @@ package final class BodyWriter {
 
     private func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64, to partial: Partial) throws(StoreError) {
         let block = BlockMap.index(of: offset)
-        do throws(StoreError) {
-            try partial.write(block: block, bytes)
-        } catch  where error.code == .full {
-            // The disk is fuller than the reservation assumed: evict once, then give up.
-            try store.makeRoomOnDisk(for: BlockMap.blockSize)
-            try partial.write(block: block, bytes)
-        }
+        try store.writeBlock { () throws(StoreError) in try partial.write(block: block, bytes) }
     }
 
     // MARK: The partial

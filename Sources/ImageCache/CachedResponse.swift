@@ -42,12 +42,15 @@ public struct CachedResponse: Sendable {
         bytesTransferred = file.bytesTransferred
     }
 
-    init(_ head: HTTPResponse, _ range: Range<Int64>, of partial: PartialBody, _ status: CacheStatus) {
+    init(
+        _ head: HTTPResponse, _ range: Range<Int64>, of partial: PartialBody, _ status: CacheStatus,
+        bytesTransferred: Int64 = 0
+    ) {
         self.head = head.with(status)
         cacheStatus = status
         self.range = range
         source = .partial(partial)
-        bytesTransferred = 0
+        self.bytesTransferred = bytesTransferred
     }
 
     /// The file that contains the content, if it is completely stored.

@@ -52,7 +52,7 @@ extension DownloadCache {
             let fetcher = fetcher
             let stored = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
                 switch try await fetcher.narrowResponse(resolved) {
-                case .stored(let stored):
+                case .stored(let stored, _):
                     if stored.needsRevalidation { fetcher.revalidateInBackground(resolved) }
                     return stored.response as CachedResponse?
                 case .blocks(let blocks): return try await fetcher.response(blocks)

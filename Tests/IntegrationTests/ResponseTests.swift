@@ -75,8 +75,11 @@ import Testing
         let origin = try origin()
         let first = try await cache.response(for: request(origin.url(), [("Range", "bytes=10-19")]))
         #expect(try await content(of: first) == representation.content.bytes(10..<20))
+        #expect(first.bytesTransferred == 262_144)
+        #expect(first.cacheStatus.forward == .uriMiss)
         let second = try await cache.response(for: request(origin.url(), [("Range", "bytes=20-29")]))
         #expect(try await content(of: second) == representation.content.bytes(20..<30))
+        #expect(second.bytesTransferred == 0)
         let file = try await cache.file(for: request(origin.url()))
         #expect(representation.content.equalsFile(at: file.path))
         #expect(origin.requests.map { $0["Range"] } == ["bytes=0-262143", "bytes=262144-"])
@@ -148,6 +151,8 @@ import Testing
 
         let lacking = try await cache.response(for: request(origin.url(), [("Range", "bytes=300000-600000")]))
         #expect(try await content(of: lacking) == representation.content.bytes(300_000..<600_001))
+        #expect(lacking.bytesTransferred == 262_144)
+        #expect(lacking.cacheStatus.forward == .partial)
         // Only the block that it lacks, and for a small file the rest in the background.
         #expect(origin.requests[1]["Range"] == "bytes=524288-786431")
         // Files delivered before stay readable.

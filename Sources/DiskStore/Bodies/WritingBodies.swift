@@ -36,8 +36,12 @@ extension DiskStore {
         try withIndex { (index) throws(StoreError) in try index.checkRoom(for: Budget.rounded(size)) }
     }
 
-    func makeRoomOnDisk(for bytes: Int64) throws(StoreError) {
-        try withIndex { (index) throws(StoreError) in try index.makeRoom(for: 0, atLeast: bytes) }
+    /// Writes a block. If the disk is fuller than the reservation assumed, evicts once and writes it again.
+    func writeBlock(_ write: () throws(StoreError) -> Void) throws(StoreError) {
+        do throws(StoreError) { try write() } catch  where error.code == .full {
+            try withIndex { (index) throws(StoreError) in try index.makeRoom(for: 0, atLeast: BlockMap.blockSize) }
+            try write()
+        }
     }
 
     // MARK: Partials

@@ -8,8 +8,6 @@ import Glibc
 package final class IncompleteBody: Sendable {
     /// The body's length in bytes.
     package let total: Int64
-    /// Open for reading; closed with this value. Read with `pread`.
-    package var descriptor: Int32 { data.descriptor }
 
     private struct State {
         let partial: Partial
@@ -138,12 +136,7 @@ package final class IncompleteBody: Sendable {
         guard BlockMap.range(of: block, total: total) == offset..<offset + Int64(bytes.count) else {
             throw StoreError(.wrongLength, "\(bytes.count) bytes at \(offset) are no block", path: data.path)
         }
-        do throws(StoreError) {
-            try data.write(bytes, at: offset)
-        } catch  where error.code == .full {
-            try store.makeRoomOnDisk(for: BodyWriter.unit)
-            try data.write(bytes, at: offset)
-        }
+        try store.writeBlock { () throws(StoreError) in try data.write(bytes, at: offset) }
         // The slot after its block: a slot never stands for missing bytes.
         let slot = state.withLock { $0.partial.record.slotOffset(block) }
         try recordFile.write(Checksum(of: bytes).bytes, at: slot)

@@ -71,10 +71,7 @@ extension Fetcher {
     private func candidate(_ partial: OpenPartials.Item, for resolved: ResolvedRequest) -> PartialCandidate? {
         // The partial of a response that must not be stored is kept for its own download alone.
         var response = partial.record.response
-        let message = HTTPResponse(status: response.status, headerFields: response.fields)
-        guard case .store = rules.storability(of: message, to: resolved.cacheRequest, receivedAt: now()) else {
-            return nil
-        }
+        guard rules.storability(of: response, to: resolved.cacheRequest).isStorable else { return nil }
         response.extent = .partial(held: partial.body.held, total: partial.body.total)
         return PartialCandidate(body: partial.body, response: response)
     }

@@ -134,11 +134,14 @@ final class Fetcher: Sendable {
 
     /// Revalidates a stale response in the background, unless another fetch has its key.
     func revalidateInBackground(_ resolved: ResolvedRequest) {
-        let request = resolved.with(.reloadRevalidatingCacheData)
-        let subscription = pool.subscribe(to: nil, Fetch(resolved.url, for: request.request), on: executor) {
+        fetchInBackground(resolved.with(.reloadRevalidatingCacheData), .revalidation)
+    }
+
+    private func fetchInBackground(_ request: ResolvedRequest, _ turn: FetchMachine.Turn) {
+        let subscription = pool.subscribe(to: nil, Fetch(request.url, for: request.request), on: executor) {
             (task) async throws(ImageCacheError) in
             try await task.context.run { () async throws(ImageCacheError) in
-                var driver = FetchDriver(request, task, for: .file, .revalidation, by: self)
+                var driver = FetchDriver(request, task, for: .file, turn, by: self)
                 return try await driver.run()
             }
         }
@@ -151,14 +154,7 @@ final class Fetcher: Sendable {
         var request = resolved.request
         request.priority = .background
         request.transfer.forwardsErrorResponses = false
-        guard let whole = try? ResolvedRequest(request, by: rules) else { return }
-        let subscription = pool.subscribe(to: nil, Fetch(whole.url, for: request), on: executor) {
-            (task) async throws(ImageCacheError) in
-            try await task.context.run { () async throws(ImageCacheError) in
-                try await self.performFetch(whole, task, for: .file)
-            }
-        }
-        subscription.keepUntilEnd()
+        if let whole = try? ResolvedRequest(request, by: rules) { fetchInBackground(whole, .shared) }
     }
 
     /// Raises the priority of a fetch of an equal request, if there is one, to this request's priority.

@@ -24,14 +24,13 @@ final class Forwarder: Sendable {
         if let recent = try fetcher.recentResponse(resolved), !recent.needsRevalidation {
             return ForwardedResponse(recent.response)
         }
-        let generation = fetcher.store.generation(of: resolved.url)
         let narrow = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
             let narrow = try await fetcher.narrowResponse(resolved, byBlocks: byBlocks)
-            if case .stored(let stored) = narrow { fetcher.hotResponses.keep(stored.response, to: resolved) }
+            if case .stored(let stored, _) = narrow { fetcher.hotResponses.keep(stored.response, to: resolved) }
             return narrow
         }
         switch narrow {
-        case .stored(let stored):
+        case .stored(let stored, let generation):
             // Otherwise another request has just replaced the stale response.
             if stored.needsRevalidation, fetcher.store.isCurrent(generation) { refresh(resolved) }
             return ForwardedResponse(stored.response)

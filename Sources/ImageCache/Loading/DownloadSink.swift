@@ -127,8 +127,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     }
 
     private func refusal(to response: StoredResponse) -> NotStorableReason? {
-        let message = HTTPResponse(status: response.status, headerFields: response.fields)
-        let storability = rules.storability(of: message, to: resolved.cacheRequest, receivedAt: response.responseTime)
+        let storability = rules.storability(of: response, to: resolved.cacheRequest)
         if case .doNotStore(let refusal) = storability { return refusal } else { return nil }
     }
 

@@ -44,6 +44,14 @@ extension ResponseRecord {
     }
 }
 
+extension CacheRules {
+    /// Returns whether a response, as it is or would be stored, may answer other requests.
+    func storability(of response: StoredResponse, to request: CacheRequest) -> Storability {
+        let message = HTTPResponse(status: response.status, headerFields: response.fields)
+        return storability(of: message, to: request, receivedAt: response.responseTime)
+    }
+}
+
 extension ResponseHead {
     /// The redirects that led to this response, as the caching rules see them. `Location` is removed: later decisions do not need it, and it may
     /// contain a password.

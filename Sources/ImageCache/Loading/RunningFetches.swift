@@ -24,7 +24,7 @@ struct FetchTerms: Hashable, Sendable {
         freshnessOverride = resolved.request.freshnessOverride
         sha256 = resolved.expectedDigest?.hexadecimal
         version = resolved.request.version?.asBytes
-        directives = resolved.request.fields.filter { $0.name == .cacheControl || $0.name.canonicalName == "pragma" }
+        directives = resolved.request.fields.filter(\.isCacheDirective)
         transfer = resolved.request.transfer
     }
 

@@ -40,7 +40,7 @@ final class BlockSink: BodySink, @unchecked Sendable {
     func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
         try cutter.append(bytes) { block, offset in
             try body.write(block, at: offset)
-            fetch.noteChange()
+            fetch.noteReceived(block.count)
         }
         return .accepted
     }
@@ -100,7 +100,7 @@ final class FirstBlocksSink: BodySink, @unchecked Sendable {
         guard let target else { return .accepted }
         try target.cutter.append(bytes) { block, offset in
             try target.body.write(block, at: offset)
-            fetch.noteChange()
+            fetch.noteReceived(block.count)
         }
         return .accepted
     }

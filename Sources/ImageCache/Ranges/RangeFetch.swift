@@ -40,6 +40,9 @@ final class RangeFetch: Sendable {
         var runs: [Int: Run] = [:]
         var lastRun = 0
         var failure: ImageCacheError?
+        /// True if the body was made by the first request.
+        var isNew = false
+        /// The bytes of the blocks that were received.
         var received: Int64 = 0
         /// Fulfilled at the next change that readers may wait for.
         var change = Promise<Void>()
@@ -129,9 +132,7 @@ final class RangeFetch: Sendable {
                 try? body.keep()
             }
         }
-        lock?.release()
-        fetcher.openPartials.withLock { $0.remove(resolved.key) }
-        fetcher.rangeFetches.remove(self)
+        release(lock)
         closed.fulfill(())
         if isSequential { fetcher.completeInBackground(resolved) }
     }
@@ -144,6 +145,11 @@ final class RangeFetch: Sendable {
         }
         // A failure only means that the next request finds the change again.
         try? body?.discard()
+        release(lock)
+    }
+
+    /// Lets other requests and processes use the key.
+    private func release(_ lock: ByteLock?) {
         lock?.release()
         fetcher.openPartials.withLock { $0.remove(resolved.key) }
         fetcher.rangeFetches.remove(self)
@@ -229,9 +235,8 @@ final class RangeFetch: Sendable {
         let sink = FirstBlocksSink(self, asked)
         defer { opening.fulfill(.whole) }
         do throws(TransferError) {
-            noteReceived(try await run(request, into: sink).bytesReceived)
+            _ = try await run(request, into: sink)
         } catch {
-            noteReceived(error.bytesReceived)
             if let refused = error.cause as? FirstBlocksSink.NotDivisible {
                 // An error says nothing about later responses.
                 if refused.status.kind == .successful { fetcher.rangeFetches.noteUndivided(resolved.key) }
@@ -254,7 +259,7 @@ final class RangeFetch: Sendable {
         let body = try fetcher.store.makeIncomplete(
             for: resolved.partialKey, header: record.encodedWithRoom, total: total, in: generation.epoch)
         state.withLock { state in
-            (state.body, state.record) = (body, record)
+            (state.body, state.record, state.isNew) = (body, record, true)
             state.confirmations += 1
         }
         return body
@@ -269,10 +274,7 @@ final class RangeFetch: Sendable {
     }
 
     private func isStorable(_ response: StoredResponse) -> Bool {
-        let message = HTTPResponse(status: response.status, headerFields: response.fields)
-        return fetcher.rules.storability(
-            of: message, to: resolved.cacheRequest, receivedAt: response.responseTime
-        ).isStorable
+        fetcher.rules.storability(of: response, to: resolved.cacheRequest).isStorable
     }
 
     // MARK: What is known
@@ -295,13 +297,20 @@ final class RangeFetch: Sendable {
     /// The number of responses so far that confirmed the representation: for ``waitUntilValid(_:since:)``.
     var confirmations: Int { state.withLock { $0.confirmations } }
 
-    /// The bytes that all readers' requests have received.
+    /// True if nothing of the body was stored before.
+    var isNew: Bool { state.withLock { $0.isNew } }
+
+    /// The bytes of the blocks that all readers' requests have received.
     var bytesReceived: Int64 { state.withLock { $0.received } }
 
-    private func noteReceived(_ bytes: Int64) { state.withLock { $0.received += bytes } }
+    /// Counts a block that was received and stored, and wakes the waiting readers.
+    func noteReceived(_ bytes: Int) {
+        state.withLock { $0.received += Int64(bytes) }
+        noteChange()
+    }
 
     /// Wakes the waiting readers.
-    func noteChange() {
+    private func noteChange() {
         let change = state.withLock { state in
             defer { state.change = Promise() }
             return state.change
@@ -372,12 +381,10 @@ final class RangeFetch: Sendable {
         do throws(TransferError) {
             result = try await run(request, into: BlockSink(self, body, held, range))
         } catch {
-            noteReceived(error.bytesReceived)
             var failure = ImageCacheError(error)
             if let cause = error.cause as? RepresentationChanged { failure.cause = cause }
             throw failure
         }
-        noteReceived(result.bytesReceived)
         guard case .body = result.outcome else { throw .failure(result, resolved) }
     }
 

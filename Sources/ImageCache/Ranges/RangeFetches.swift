@@ -83,15 +83,24 @@ final class RangeReader: Sendable {
     let isFirst: Bool
     /// The number of confirmations before this reader.
     private let confirmations: Int
+    /// The bytes that were received before this reader.
+    private let receivedBefore: Int64
     private let position = Locked(Int64(0))
 
     fileprivate init(_ fetch: RangeFetch, isFirst: Bool) {
         self.fetch = fetch
         self.isFirst = isFirst
         confirmations = isFirst ? 0 : fetch.confirmations
+        receivedBefore = isFirst ? 0 : fetch.bytesReceived
     }
 
     deinit { fetch.leave(at: position.withLock { $0 }) }
+
+    /// The bytes that were received for a range since this reader began: at most its blocks, because others may have read at the same time.
+    func received(for range: Range<Int64>) -> Int64 {
+        let blocks = RangePlan.blocks(of: range)
+        return min(fetch.bytesReceived - receivedBefore, Int64(blocks.count))
+    }
 
     /// Waits until the reader may begin.
     func waitUntilValid(
@@ -120,7 +129,8 @@ final class RangeReader: Sendable {
 extension Fetcher {
     /// A response without a request for all of the body.
     enum NarrowResponse {
-        case stored(StoredResponseHit)
+        /// The response, and the generation of the resource before the look-up.
+        case stored(StoredResponseHit, Generation)
         case blocks(RangeOfBlocks)
         /// The blocks could not be requested or stored. A request for all of the body would cost more, and not do better.
         case failed(ImageCacheError)
@@ -136,7 +146,7 @@ extension Fetcher {
         var attempts = 3
         while true {
             let generation = store.generation(of: resolved.url)
-            if let stored = try storedResponse(resolved) { return .stored(stored) }
+            if let stored = try storedResponse(resolved) { return .stored(stored, generation) }
             guard byBlocks, remote == nil, let asked = resolved.divisibleRange, attempts > 0 else { return nil }
             switch try await rangeFetches.reader(for: resolved, asked, in: generation, by: self) {
             case .none: return nil
@@ -171,7 +181,6 @@ extension Fetcher {
             case .whole: 0..<total
             }
         if range == 0..<total { return nil }
-        let received = fetch.bytesReceived
         let window = range.map { RangePlan.window(at: $0.lowerBound, of: $0) } ?? 0..<0
         try fetch.request(window)
         try await reader.waitUntilValid(window) { response in
@@ -182,7 +191,7 @@ extension Fetcher {
         else { return nil }
         // Until the first bytes are there, another response may still replace this one.
         if let range { _ = try await reader.available(at: range.lowerBound, of: range) }
-        var status = CacheStatus(cache: "imgcache", forward: reader.isFirst && received == 0 ? .uriMiss : .partial)
+        var status = CacheStatus(cache: "imgcache", forward: reader.isFirst && fetch.isNew ? .uriMiss : .partial)
         status.forwardStatus = 206
         status.stored = true
         status.collapsed = !reader.isFirst
@@ -198,7 +207,9 @@ extension Fetcher {
         while position < range.upperBound {
             position = try await blocks.reader.available(at: position, of: range)
         }
-        return CachedResponse(blocks.head, range, of: try blocks.reader.fetch.openedBody(), blocks.status)
+        return CachedResponse(
+            blocks.head, range, of: try blocks.reader.fetch.openedBody(), blocks.status,
+            bytesTransferred: blocks.reader.received(for: range))
     }
 }
 
@@ -216,7 +227,7 @@ extension ResolvedRequest {
     fileprivate var divisibleRange: ByteRange? {
         guard asked.method == .get, request.isPlainGet, cacheRequest.policy == .useProtocolCachePolicy,
             !asked.fields.contains(.ifNoneMatch), !asked.fields.contains(.ifModifiedSince),
-            !asked.fields.contains(where: { $0.name == .cacheControl || $0.name.canonicalName == "pragma" }),
+            !asked.fields.contains(where: \.isCacheDirective),
             request.resumes,
             expectedDigest == nil, request.mirrors.isEmpty, request.integrity == BodyIntegrity(),
             request.goneOriginal == nil

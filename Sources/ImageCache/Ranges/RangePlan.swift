@@ -31,6 +31,11 @@ enum RangePlan {
         }
     }
 
+    /// The bytes of the whole blocks that a range touches.
+    static func blocks(of range: Range<Int64>) -> Range<Int64> {
+        range.lowerBound / block * block..<(range.upperBound + block - 1) / block * block
+    }
+
     /// The part of a range that is requested for a reader at a position of it.
     static func window(at position: Int64, of range: Range<Int64>) -> Range<Int64> {
         position..<min(range.upperBound, (position / block + window / block) * block)

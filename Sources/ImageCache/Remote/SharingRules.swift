@@ -56,7 +56,6 @@ struct SharingRules: Sendable {
     private func isStorable(_ response: StoredResponse, _ resolved: ResolvedRequest, in mode: CacheMode) -> Bool {
         var rules = rules
         rules.mode = mode
-        let message = HTTPResponse(status: response.status, headerFields: response.fields)
-        return rules.storability(of: message, to: resolved.cacheRequest, receivedAt: response.responseTime).isStorable
+        return rules.storability(of: response, to: resolved.cacheRequest).isStorable
     }
 }

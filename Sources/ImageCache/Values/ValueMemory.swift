@@ -140,9 +140,14 @@ extension FileRequest {
         switch policy {
         case .returnCacheDataElseLoad, .returnCacheDataDontLoad: true
         case .useProtocolCachePolicy:
-            !fields.contains { $0.name == .cacheControl || $0.name.canonicalName == "pragma" }
+            !fields.contains(where: \.isCacheDirective)
                 && freshUntil > now && checked <= now + 1
         default: false
         }
     }
+}
+
+extension HTTPField {
+    /// True for `Cache-Control` and `Pragma`, which say how a cache may answer a request.
+    var isCacheDirective: Bool { name == .cacheControl || name.canonicalName == "pragma" }
 }
