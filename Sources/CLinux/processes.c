@@ -98,7 +98,11 @@ ssize_t clinux_receive(int socket, void *bytes, size_t room, int descriptors[cli
     // Descriptors for which there was room, and that did not come: the process may have no more.
     bool is_short = !(message.msg_flags & MSG_TRUNC) && *count < clinux_most_descriptors;
     while (*count > 0) close(descriptors[--*count]);
-    errno = is_short ? EMFILE : EMSGSIZE;
+    if (is_short) {
+        *count = -1;
+        return received;
+    }
+    errno = EMSGSIZE;
     return -1;
 }
 

@@ -62,6 +62,8 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
     package let errno: Int32?
     /// The bytes that found no room.
     package internal(set) var bytesNeeded: Int64?
+    /// True for ``Code/full`` if it is the store's capacity that is exhausted, and not the disk.
+    package internal(set) var isAtCapacity = false
 
     package init(_ code: Code, _ message: String, path: String? = nil, errno: Int32? = nil) {
         self.code = code

@@ -15,7 +15,7 @@ package enum HelperProgram {
         /// Forks a worker for the attached socket. The limits of memory and seconds follow. The answer is the process's number, and its
         /// descriptor (pidfd_open(2)).
         case fork = 1
-        /// Waits for a worker that has ended or was killed. The answer is its signal, or 0 for none.
+        /// Kills a worker unless it has ended, and waits for it. The answer is the signal that ended it, or 0 for none.
         case wait
     }
 
@@ -62,10 +62,11 @@ private struct HelperState {
             else { return }
             fork(socket, connection, memory, seconds, handle)
         case .wait:
-            guard let number = numbers.next().flatMap({ Int32(exactly: $0) }), workers[number] != nil else {
+            guard let number = numbers.next().flatMap({ Int32(exactly: $0) }), let worker = workers[number] else {
                 _ = socket.send(WorkerMessage(Numbers.bytes(of: 0)))
                 return
             }
+            _ = clinux_kill_process(worker.number)
             workers[number] = nil
             var status: Int32 = 0
             let isKnown = clinux_wait_for(number, &status) == 0

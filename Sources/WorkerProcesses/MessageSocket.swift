@@ -10,6 +10,8 @@ struct MessageSocket: Sendable {
     /// The default limit of a message's length in bytes.
     private static let most = 1 << 30
 
+    static let tooManyOpenFiles = "too many open files"
+
     private enum Kind: UInt8 {
         case inline, inFile
         /// Messages about memory, which are always short.
@@ -83,19 +85,23 @@ struct MessageSocket: Sendable {
 
     /// Waits for a message. Returns nil if the peer is gone, or the message is invalid.
     ///
-    /// - Parameter most: The greatest length of a message in bytes; a longer one is invalid.
+    /// - Parameters:
+    ///   - most: The greatest length of a message in bytes; a longer one is invalid.
+    ///   - requiresDescriptors: False to receive a message without its descriptors if this process has no free ones.
     /// - Throws: `unavailable` if this process has no free descriptors. The message is then lost through no fault of the peer.
-    func receive(most: Int = Self.most) throws(WorkerFailure) -> WorkerMessage? {
+    func receive(most: Int = Self.most, requiresDescriptors: Bool = true) throws(WorkerFailure) -> WorkerMessage? {
         var numbers = [Int32](repeating: -1, count: Int(clinux_most_descriptors))
         var count: Int32 = 0
         var isShort = false
         let bytes = withUnsafeTemporaryAllocation(byteCount: Self.mostInline + 1, alignment: 1) { buffer -> [UInt8] in
             let received = clinux_receive(descriptor.number, buffer.baseAddress, buffer.count, &numbers, &count)
-            isShort = received < 0 && errno == EMFILE
+            isShort = count < 0
             return received > 0 ? Array(buffer.prefix(received)) : []
         }
-        if isShort { throw .unavailable("too many open files") }
-        var descriptors = numbers.prefix(Int(count)).map { OpenDescriptor(owning: $0) }
+        if isShort, requiresDescriptors || bytes.first == Kind.inFile.rawValue {
+            throw .unavailable(Self.tooManyOpenFiles)
+        }
+        var descriptors = numbers.prefix(max(0, Int(count))).map { OpenDescriptor(owning: $0) }
         switch bytes.first.flatMap(Kind.init(rawValue:)) {
         case .inline: return WorkerMessage(Array(bytes.dropFirst()), descriptors: descriptors)
         case .memory: return WorkerMessage(purpose: .memory, Array(bytes.dropFirst()), descriptors: descriptors)

@@ -2,6 +2,8 @@
 package enum WorkerFailure: Error, Sendable, Hashable {
     /// The process ended: by a signal, or without an answer and without a signal (nil).
     case ended(signal: Int32?)
+    /// The process ended through no fault of its work: before the work began, or together with its helper.
+    case interrupted
     /// The process was killed because the work took too long: the CPU time that it had used, or the time that the caller had waited, in
     /// seconds.
     case timedOut(seconds: Double)
@@ -20,6 +22,7 @@ extension WorkerFailure: CustomStringConvertible {
         case .ended(31): "the worker process made a forbidden system call"
         case .ended(let signal?): "the worker process ended by signal \(signal)"
         case .ended(nil): "the worker process ended without an answer"
+        case .interrupted: "the worker process ended before it did the work"
         case .timedOut(let seconds): "the worker process was stopped after \(Int(seconds.rounded())) s"
         case .stoodStill(let seconds): "the worker process did nothing for \(Int(seconds.rounded())) s"
         case .cancelled: "nobody wants the result any more"

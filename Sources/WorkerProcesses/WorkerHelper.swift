@@ -71,7 +71,7 @@ final class WorkerHelper: Sendable {
         socket.withLock { socket in
             let message = WorkerMessage([command.rawValue] + bytes, descriptors: descriptors)
             guard let connection = socket, connection.send(message), connection.isReadable(from: process),
-                let answer = try? connection.receive()
+                let answer = try? connection.receive(requiresDescriptors: false)
             else {
                 socket = nil
                 hasFailed.withLock { $0 = true }
@@ -89,13 +89,17 @@ final class WorkerHelper: Sendable {
             throw .unavailable("the helper has ended")
         }
         var numbers = Numbers(answer.bytes[...])
-        guard let number = numbers.next().flatMap({ Int32(exactly: $0) }), number > 0,
-            let process = answer.descriptors.first
-        else { throw .unavailable(numbers.text) }
+        guard let number = numbers.next().flatMap({ Int32(exactly: $0) }), number > 0 else {
+            throw .unavailable(numbers.text)
+        }
+        guard let process = answer.descriptors.first else {
+            _ = wait(for: number)
+            throw .unavailable(MessageSocket.tooManyOpenFiles)
+        }
         return WorkerProcess(number: number, process: process, socket: own, helper: self, limits)
     }
 
-    /// Waits for a worker that was killed.
+    /// Kills a worker unless it has ended, and waits for it.
     ///
     /// - Returns: The signal that ended the worker, or nil if there was none or it is unknown.
     func wait(for worker: pid_t) -> Int32? {

@@ -143,13 +143,13 @@ package final class WorkerPool: Sendable {
         }
         var watch = StandstillWatch(usedBefore, at: start)
         guard worker.socket.send(try MessageSocket.Parcel(message), waits: false) else {
-            // The worker is being killed, or was taken over and does not read. In either case the work has not begun.
-            throw .ended(signal: worker.signalOfEnd() ?? SIGKILL)
+            // The worker was killed, or was taken over and does not read.
+            throw .interrupted
         }
         while true {
             if worker.socket.isReadable(within: 10) {
                 guard let answer = try worker.socket.receive(most: bounds.answer) else {
-                    throw .ended(signal: worker.signalOfEnd())
+                    throw worker.reasonOfEnd()
                 }
                 let isUnderstood = worker.answer(answer)
                 if isUnderstood == nil {
@@ -196,7 +196,7 @@ package final class WorkerPool: Sendable {
             switch failure {
             case .ended: state.statistics.crashes += 1
             case .timedOut, .stoodStill, .cancelled: state.statistics.stops += 1
-            case .unavailable, nil: break
+            case .interrupted, .unavailable, nil: break
             }
             state.statistics.replacements += 1
         }

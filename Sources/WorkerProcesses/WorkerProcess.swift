@@ -97,12 +97,13 @@ final class WorkerProcess: Sendable {
             || isGone || speaksUnasked
     }
 
-    /// The signal that ended a process which has closed its connection, or nil if it ended without one or had to be killed.
-    func signalOfEnd() -> Int32? {
+    /// Ends a process that has closed its connection during its work, and returns the reason of its end.
+    func reasonOfEnd() -> WorkerFailure {
         let endsByItself = clinux_wait_readable(process.number, 1_000) != 0
         let signal = end()
-        // Without the helper, which was killed, the signal is unknown. The worker was probably killed too.
-        return endsByItself ? signal ?? (helper.isAlive ? nil : SIGKILL) : nil
+        // A helper that ends kills its workers.
+        if endsByItself, !helper.isAlive { return .interrupted }
+        return .ended(signal: endsByItself ? signal : nil)
     }
 
     /// Kills the process, and reaps it.

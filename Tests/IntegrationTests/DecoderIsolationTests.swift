@@ -66,7 +66,7 @@ import Testing
         let url = origin.url("/a.jpg")
         try await withThrowingTaskGroup(of: Thumbnail.self) { group in
             for size in 21...28 { group.addTask { try await cache.thumbnail(for: url, resizedTo: .fit(size, size)) } }
-            #expect(await origin.waits { $0.count == 1 })
+            #expect(await eventually { cache.imageStatistics.waiting == 8 })
             gate.open()
             for try await thumbnail in group { #expect(thumbnail.width >= 21) }
         }

@@ -103,7 +103,7 @@ import Testing
             for size in 1...10 {
                 group.addTask { try await cache.thumbnail(for: url, resizedTo: .fit(size * 25, size * 25)) }
             }
-            #expect(await origin.waits { $0.count == 1 })
+            #expect(await eventually { cache.imageStatistics.waiting == 10 })
             gate.open()
             var widths: Set<Int> = []
             for try await thumbnail in group { widths.insert(thumbnail.width) }
@@ -111,6 +111,7 @@ import Testing
         }
         // 1/8, 2/8, 4/8 and the whole.
         #expect(cache.imageStatistics.decodes == 4)
+        #expect(cache.imageStatistics.waiting == 0)
         #expect(cache.imageStatistics.encodes == 10)
         #expect(origin.requests.count == 1)
     }

@@ -59,6 +59,46 @@ import Testing
         return paths.map { path in (try? Client(server.port))?.get(path) }
     }
 
+    /// Work in a worker goes on while another worker cannot be started.
+    @Test func `a lack of descriptors ends no work that has begun`() async throws {
+        let (picture, loop) = (GradientPicture.bytes, GradientPicture.bytes + DecoderHelper.mark("loop"))
+        let origin = try ScriptedOrigin { request in
+            let bytes = request.path == "/loop" ? loop : picture
+            let fields = [("Cache-Control", "max-age=600"), ("Content-Length", "\(bytes.count)")]
+            return [.head(status: 200, fields: fields), .body(bytes)]
+        }
+        var hasEnded = true
+        for _ in 0..<10 where hasEnded {
+            let server = try await ServerProcess(
+                origin: origin.url(""), "--image-timeout", "10min",
+                environment: ["IMGCACHE_TEST_DECODER_FAULTS": "1"])
+            let client = try Client(server.port)
+            #expect(client.get("/image/w=64/picture")?.status == 200)
+            let waiting = try Client(server.port, asking: "/image/w=64/loop")
+            let processes = { try DecoderProcesses(of: server.process.pid) }
+            let busy = { try processes().workers.first { DecoderProcesses.seconds(of: $0) > 0.5 } }
+            #expect(try await eventually { try busy() != nil })
+            let (worker, helpers) = (try busy(), try processes().helpers)
+            for room in 0..<16 {
+                // So that another one must be started.
+                for other in try processes().workers where other != worker { kill(other, SIGKILL) }
+                let former = try server.process.limitDescriptors(leaving: room)
+                _ = client.get("/image/w=\(100 + room)/picture")
+                _ = try? server.process.limitDescriptors(below: former)
+                hasEnded = await hasBeenEndedByDispatch(server.process)
+                if hasEnded { break }
+                #expect(try busy() == worker, "\(room) left: \(server.process.errorOutput)")
+                #expect(try processes().helpers == helpers, "\(room) left")
+            }
+            withExtendedLifetime(waiting) {}
+            if !hasEnded {
+                #expect(try Client(server.port).get("/image/w=200/picture")?.status == 200)
+                #expect(!server.process.errorOutput.contains("broke its decoder"), "\(server.process.errorOutput)")
+            }
+        }
+        #expect(!hasEnded)
+    }
+
     /// True for an end by libdispatch, without a word: once a second, while tasks wait for a thread, it opens files of `/proc`, and it traps if
     /// it cannot. This is rare, and nothing that the service could prevent.
     private func hasBeenEndedByDispatch(_ process: ChildProcess) async -> Bool {

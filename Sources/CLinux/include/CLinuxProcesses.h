@@ -22,8 +22,8 @@ int clinux_send(
 
 enum { clinux_most_descriptors = 4 };
 
-/// Receives a message; 0: the peer is gone. Messages and descriptors beyond the room are EMSGSIZE, descriptors that this process may not have
-/// (RLIMIT_NOFILE) EMFILE; none stays open then, and the message is lost.
+/// Receives a message; 0: the peer is gone. For a message or descriptors beyond the room, the result is -1 with EMSGSIZE. If this process may
+/// not have the descriptors (RLIMIT_NOFILE), the message is received without them, and `count` is -1. No descriptor stays open in either case.
 ssize_t clinux_receive(int socket, void *bytes, size_t room, int descriptors[clinux_most_descriptors], int *count);
 
 /// Waits until a descriptor can be read, or its peer is gone: 1; 0 after `milliseconds`.

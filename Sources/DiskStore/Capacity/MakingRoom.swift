@@ -118,10 +118,11 @@ extension Index {
             return StoreError(
                 .held, "no room for \(needed): of the capacity of \(capacity), \(uses)", path: paths.root)
         case .capacity:
-            return StoreError(
-                .full,
-                "no room for \(needed): the store's capacity is \(capacity), and what it holds is in use; give it more",
+            var error = StoreError(
+                .full, "no room for \(needed): the store's capacity is \(capacity), and what it holds is in use",
                 path: paths.root)
+            error.isAtCapacity = true
+            return error
         case .disk:
             let reserve = configuration.minimumFreeSpace
             let rest = reserve > 0 ? ", \(ByteSize(reserve)) of which are left to others" : ""

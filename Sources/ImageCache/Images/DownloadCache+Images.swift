@@ -176,6 +176,8 @@ public struct ImageStatistics: Sendable {
     public var resizes = 0
     /// The number of images that were encoded for callers.
     public var encodes = 0
+    /// The number of images that are waiting for the download of their originals.
+    package internal(set) var waiting = 0
     /// The number of images rendered from originals with damaged data.
     public var damaged = 0
     /// The number of worker processes that crashed while rendering (``DecoderIsolation``).

@@ -127,6 +127,7 @@ final class ImagePipeline: Sendable {
                 await load(job, for: group)
             }
             if group.context.add(job) {
+                counts.withLock { $0.waiting += 1 }
                 // The original is already being downloaded.
                 if let fetch = group.context.fetch { job.work.follow(fetch) }
                 if !group.isFirst { fetcher.raise(job.request.file) }
@@ -166,7 +167,9 @@ final class ImagePipeline: Sendable {
     /// Closes the group and returns its jobs.
     private func close(_ group: OriginalGroup.Pool.SharedTask) -> [RenderJob] {
         groups.withdraw(group)
-        return group.context.close()
+        let jobs = group.context.close()
+        counts.withLock { $0.waiting -= jobs.count }
+        return jobs
     }
 
     // MARK: Keeping

@@ -299,11 +299,13 @@ final class FetchSession: Sendable {
 
     private func advice(for error: ImageCacheError, _ cause: StoreError?) -> String? {
         let again = "run the same command again"
+        let moreCapacity = "increase it with --capacity SIZE, or write the files elsewhere with -d DIR"
         switch cause?.code {
         case .taken: return again
-        case .held, .tooLarge: return "increase it with --capacity SIZE, or write the files elsewhere with -d DIR"
+        case .held, .tooLarge: return moreCapacity
         default: break
         }
+        if cause?.isAtCapacity == true { return moreCapacity }
         if let cache, cause?.errno == ENOENT, cause?.path?.hasPrefix(cache.directory) == true { return again }
         return error.code == .notStorable ? "use -o FILE to download it without storing it" : nil
     }

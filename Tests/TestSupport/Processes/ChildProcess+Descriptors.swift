@@ -25,4 +25,18 @@ extension ChildProcess {
         guard processLimit(pid, resource, &new, nil) == 0 else { throw SystemCallFailure("prlimit") }
         return former.rlim_cur
     }
+
+    /// Lets it open so many descriptors, apart from those that it has, while it runs.
+    ///
+    /// - Returns: The limit before.
+    public func limitDescriptors(leaving room: Int) throws -> rlim_t {
+        let open = Set(try descriptors)
+        var limit = 0
+        var free = room
+        while free > 0 || open.contains(limit) {
+            if !open.contains(limit) { free -= 1 }
+            limit += 1
+        }
+        return try limitDescriptors(below: rlim_t(limit))
+    }
 }

@@ -114,8 +114,8 @@ final class ImageIsolation: Sendable {
     /// - Parameters:
     ///   - limit: The limit of CPU seconds for this work and the earlier work of the same request.
     ///   - file: The file's descriptor and length, for its checksum.
-    ///   - receive: Handles an answer and returns true if it is the last one. If a worker was killed from outside, all answers are
-    ///     repeated.
+    ///   - receive: Handles an answer and returns true if it is the last one. If a worker ended through no fault of the file, all answers
+    ///     are repeated.
     /// - Returns: The time used by the request so far, including `earlier`.
     @discardableResult
     func run(
@@ -138,7 +138,7 @@ final class ImageIsolation: Sendable {
                 return use
             } catch {
                 // It was killed by another process, or by the system for lack of memory. The file may not be the cause.
-                if error == .ended(signal: SIGKILL), kills < Self.mostKills {
+                if error == .ended(signal: SIGKILL) || error == .interrupted, kills < Self.mostKills {
                     kills += 1
                     // The work starts again, but the waiting time still counts.
                     use.seconds = earlier.seconds
@@ -156,7 +156,7 @@ final class ImageIsolation: Sendable {
         let code: ImageCodecError.Code
         switch failure {
         case .cancelled: return ImageCodecError(.cancelled, "\(failure)")
-        case .unavailable, .stoodStill: return ImageCodecError(.unavailable, "\(failure)")
+        case .unavailable, .stoodStill, .interrupted: return ImageCodecError(.unavailable, "\(failure)")
         case .timedOut: code = .limitExceeded
         case .ended: code = .crashed
         }
