@@ -153,6 +153,7 @@ extension Fetcher {
         for refreshed in refreshed {
             let updated = try await update(
                 candidates[refreshed.candidate], with: refreshed.response, holds: first == nil)
+            if updated == nil, first == nil { return nil }
             first = first ?? updated
         }
         guard let answer = first else { return nil }
@@ -166,19 +167,21 @@ extension Fetcher {
     /// Updates the fields of a stored response.
     ///
     /// - Parameter holds: True to hold its body from then on, if the store holds bodies.
+    /// - Returns: The updated response; `nil` if it was removed, even if a reader still has its body.
     func update(
         _ candidate: StoredCandidate, with response: StoredResponse, holds: Bool
-    ) async throws(ImageCacheError) -> StoredCandidate {
+    ) async throws(ImageCacheError) -> StoredCandidate? {
         var candidate = candidate
         candidate.record.response = response
-        // If the entry was removed, the candidate keeps the generation that it was read in, which has ended.
         do throws(StoreError) {
             if candidate.made.isEmpty {
-                let after = try await store.updateMetadata(
-                    of: candidate.entry, candidate.record.encoded, variant: variant(of: response, at: candidate.entry),
-                    holds: holds, on: executor)
-                candidate.generation = after ?? candidate.generation
-                candidate.isHeld = holds && after != nil
+                guard
+                    let after = try await store.updateMetadata(
+                        of: candidate.entry, candidate.record.encoded,
+                        variant: variant(of: response, at: candidate.entry), holds: holds, on: executor)
+                else { return nil }
+                candidate.generation = after
+                candidate.isHeld = holds
             }
             for index in candidate.made.indices {
                 candidate.made[index].record.response = candidate.record

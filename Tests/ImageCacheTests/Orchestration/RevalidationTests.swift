@@ -59,13 +59,14 @@ import Testing
             let response = representation.response(to: request)
             return request.number == 2 ? response.after(gate) : response
         }
-        _ = try await bench.get(.file)
+        let reader = try await bench.cache.file(for: bench.request())
         bench.advance(seconds: 61)
         async let outcome = bench.get(consumer)
         await bench.transport.requests { $0.count == 2 }
         _ = try await bench.cache.remove(bench.request())
         gate.open()
         #expect(try await outcome.body == representation.content)
+        #expect(try Bench.body(of: reader) == representation.content)
         #expect(bench.transport.requests.map { $0.fields[.ifNoneMatch] != nil } == [false, true, false])
     }
 

@@ -34,6 +34,8 @@ final class ListOrigin: Sendable {
         var askedVersions: [String: Int] = [:]
         /// Requests for a version of a record that was asked for before.
         var repeats = 0
+        /// The users whose records the client is deleting: what it asks for again is no repeat.
+        var forgetting: Set<String> = []
         /// The lists of each user, the present one last.
         var history: [String: [[Item]]] = [:]
     }
@@ -65,9 +67,14 @@ final class ListOrigin: Sendable {
         let lists = state.withLock { $0.history[user] ?? [] }
         return Set(lists.joined().map { "\(user) \($0.id) version \($0.version)" })
     }
+    /// The client begins to delete the user's records.
+    func beginForgetting(_ user: String) { state.withLock { _ = $0.forgetting.insert(user) } }
     /// The user's records are gone from the client.
     func forget(_ user: String) {
-        state.withLock { state in state.askedVersions = state.askedVersions.filter { !$0.key.hasPrefix("\(user)/") } }
+        state.withLock { state in
+            state.forgetting.remove(user)
+            state.askedVersions = state.askedVersions.filter { !$0.key.hasPrefix("\(user)/") }
+        }
     }
 
     func arguments(_ name: String = "inbox", user: String = "ann") -> [String] {
@@ -100,7 +107,7 @@ final class ListOrigin: Sendable {
             let query = request.target.split(separator: "=").last ?? ""
             let ids = query.split(separator: ",").compactMap { Int($0) }
             for id in ids { state.asked["\(user)/\(id)", default: 0] += 1 }
-            for item in items where ids.contains(item.id) {
+            for item in items where ids.contains(item.id) && !state.forgetting.contains(user) {
                 let version = "\(user)/\(item.id)/\(item.version)"
                 state.repeats += state.askedVersions[version] == nil ? 0 : 1
                 state.askedVersions[version, default: 0] += 1
