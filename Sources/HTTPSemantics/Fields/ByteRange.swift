@@ -22,11 +22,31 @@ package enum ByteRange: Sendable, Hashable {
         self = .from(range.lowerBound, through: range.upperBound == .max ? nil : range.upperBound - 1)
     }
 
-    /// Clamps numbers beyond 63 bits.
+    /// The ranges of a field with several ones, in their order; `nil` if there is no such field, or an invalid one.
+    package static func several(_ fields: HTTPFields) -> [ByteRange]? {
+        var lines = fields.lazy.filter { $0.name.isNamed("range") }.makeIterator()
+        guard let line = lines.next(), lines.next() == nil else { return nil }
+        return line.withUnsafeBytesOfValue { bytes in
+            guard let set = set(bytes) else { return nil }
+            let parts = set.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+            let ranges = parts.compactMap { ByteRange(part: $0.trimmed) }
+            return ranges.count == parts.count && ranges.count > 1 ? ranges : nil
+        }
+    }
+
     private init?(_ bytes: Bytes) {
+        guard let set = Self.set(bytes) else { return nil }
+        self.init(part: set)
+    }
+
+    private static func set(_ bytes: Bytes) -> Slice<Bytes>? {
         let text = bytes[...].trimmed
         guard text.count > 6, text.prefix(6).isName("bytes=") else { return nil }
-        let set = text.dropFirst(6).trimmed
+        return text.dropFirst(6).trimmed
+    }
+
+    /// Clamps numbers beyond 63 bits.
+    private init?(part set: Slice<Bytes>) {
         guard let dash = set.firstIndex(of: UInt8(ascii: "-")) else { return nil }
         let (before, after) = (set[..<dash], set[(dash + 1)...])
         if before.isEmpty {

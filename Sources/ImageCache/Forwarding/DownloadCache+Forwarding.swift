@@ -10,6 +10,8 @@ extension DownloadCache {
     /// * The head is returned as soon as it arrives, and the body while it arrives.
     /// * GET and HEAD, also with ranges and conditions, are served from the store if the caching rules allow it. Otherwise, concurrent
     ///   requests share one request to the origin, which is resumed after an interruption, and the response is stored.
+    /// * Several ranges are answered one by one, and sent as `multipart/byteranges` (RFC 9110 section 14.6): up to 16 that do not overlap.
+    ///   Otherwise the ranges are ignored.
     /// * Responses that must not be stored, and those to other methods, are passed through at the speed of the reader. A successful unsafe
     ///   request, such as POST, PUT or DELETE, invalidates the stored responses of its URL (RFC 9111 section 4.4).
     ///
@@ -21,6 +23,7 @@ extension DownloadCache {
         request.transfer.maxRedirects = 0
         request.noStoreBehavior = .deliver
         do throws(ImageCacheError) {
+            if let response = try await forwarder.responseByParts(to: request) { return response }
             return try await forwarder.response(to: request)
         } catch {
             throw error.with(url: request.url)

@@ -19,6 +19,13 @@ public struct ForwardedResponse: Sendable {
         cacheStatus = status
     }
 
+    /// A response whose head has its fields of the cache.
+    init(head: HTTPResponse, _ body: ForwardedBody?, _ status: CacheStatus) {
+        self.head = head
+        self.body = body
+        cacheStatus = status
+    }
+
     /// A response from the store.
     init(_ response: CachedResponse) {
         head = response.head
@@ -52,6 +59,14 @@ public struct ForwardedBody: AsyncSequence, Sendable {
         case growing(GrowingBody)
         case blocks(RangeOfBlocks)
         case passed(PassedBody.Reader)
+        /// Several bodies, each after bytes of its own.
+        indirect case parts([Part])
+    }
+
+    /// A body, and the bytes before it.
+    struct Part: Sendable {
+        var prefix: [UInt8]
+        var body: ForwardedBody?
     }
 
     /// The body's length in bytes, if it is known.
@@ -69,6 +84,7 @@ public struct ForwardedBody: AsyncSequence, Sendable {
         case .growing(let body): Iterator(source: .growing(body.makeAsyncIterator()))
         case .blocks(let blocks): Iterator(source: .blocks(blocks.makeAsyncIterator()))
         case .passed(let reader): Iterator(source: .passed(reader))
+        case .parts(let parts): Iterator(source: .parts(parts[...]))
         }
     }
 
@@ -79,6 +95,8 @@ public struct ForwardedBody: AsyncSequence, Sendable {
             case growing(GrowingBody.Iterator)
             case blocks(RangeOfBlocks.Iterator)
             case passed(PassedBody.Reader)
+            case parts(ArraySlice<Part>)
+            indirect case part(Iterator, then: ArraySlice<Part>)
             /// The response is retained while its last piece is read.
             case over(CachedResponse?)
         }
@@ -100,6 +118,18 @@ public struct ForwardedBody: AsyncSequence, Sendable {
                 defer { source = .blocks(blocks) }
                 return try await blocks.next(isolation: actor)
             case .passed(let reader): return try await reader.next().map { .bytes($0) }
+            case .parts(let parts):
+                guard let part = parts.first else { return nil }
+                let rest = parts.dropFirst()
+                source = part.body.map { .part($0.makeAsyncIterator(), then: rest) } ?? .parts(rest)
+                return .bytes(part.prefix)
+            case .part(var body, let rest):
+                if let piece = try await body.next(isolation: actor) {
+                    source = .part(body, then: rest)
+                    return piece
+                }
+                source = .parts(rest)
+                return try await next(isolation: actor)
             case .over: return nil
             }
         }

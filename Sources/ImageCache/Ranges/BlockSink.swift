@@ -83,9 +83,10 @@ final class FirstBlocksSink: BodySink, @unchecked Sendable {
             case .range(let range, let total?)? = ContentRange(field), isAsked(range, of: total)
         else { throw NotDivisible(status: head.status) }
         let body = try fetch.begin(head, total: total)
-        try body.reserve(body.missing(in: range))
+        let blocks = RangePlan.wholeBlocks(in: range, of: total)
+        try body.reserve(body.missing(in: blocks))
         target = (body, BlockCutter(range, of: total))
-        fetch.opened(with: range)
+        fetch.opened(with: blocks)
     }
 
     private func isAsked(_ range: Range<Int64>, of total: Int64) -> Bool {

@@ -238,6 +238,9 @@ final class RangeFetch: Sendable {
             _ = try await run(request, into: sink)
         } catch {
             if let refused = error.cause as? FirstBlocksSink.NotDivisible {
+                if refused.status == .rangeNotSatisfiable, let end = RangePlan.end(insteadOf: asked) {
+                    return try await requestFirst(end)
+                }
                 // An error says nothing about later responses.
                 if refused.status.kind == .successful { fetcher.rangeFetches.noteUndivided(resolved.key) }
                 return
@@ -267,7 +270,7 @@ final class RangeFetch: Sendable {
 
     /// Lets the readers begin.
     ///
-    /// - Parameter range: The bytes that the first response brings.
+    /// - Parameter range: The blocks that the first response brings.
     func opened(with range: Range<Int64>) {
         state.withLock { $0.runs[Self.openingRun]?.range = range }
         opening.fulfill(.byBlocks)

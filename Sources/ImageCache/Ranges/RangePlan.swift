@@ -31,9 +31,21 @@ enum RangePlan {
         }
     }
 
+    /// The range to request after a 416 to the first one: the last block tells the length of the body. `nil` after that.
+    static func end(insteadOf range: ByteRange) -> ByteRange? {
+        if case .from = range { .suffix(block) } else { nil }
+    }
+
     /// The bytes of the whole blocks that a range touches.
     static func blocks(of range: Range<Int64>) -> Range<Int64> {
         range.lowerBound / block * block..<(range.upperBound + block - 1) / block * block
+    }
+
+    /// The bytes of the blocks that a range contains completely.
+    static func wholeBlocks(in range: Range<Int64>, of total: Int64) -> Range<Int64> {
+        let start = (range.lowerBound + block - 1) / block * block
+        let end = range.upperBound == total ? total : range.upperBound / block * block
+        return start < end ? start..<end : range.lowerBound..<range.lowerBound
     }
 
     /// The part of a range that is requested for a reader at a position of it.

@@ -61,21 +61,12 @@ struct CatCommand: AsyncParsableCommand {
             _ = try await cache.download(request).copy(toDescriptor: STDOUT_FILENO)
             return
         }
-        var version: Version?
+        let file = cache.remoteFile(for: request)
         for range in ranges {
             var position = range.first
             while true {
                 let part = range.part(at: position)
-                var asked = request
-                asked.fields[.range] = "bytes=\(part.text)"
-                let response = try await cache.response(for: asked)
-                let known = version ?? Version(response.head)
-                version = known
-                guard Version(response.head) == known else {
-                    throw ImageCacheError(
-                        .wrongBytes, url: request.urlWithoutUserinfo,
-                        message: "the file changed at the origin between two of its ranges")
-                }
+                let response = try await file.response(to: part.text)
                 if response.head.status == .rangeNotSatisfiable, position != range.first { break }
                 guard let bytes = response.range else {
                     throw ImageCacheError(
@@ -88,13 +79,6 @@ struct CatCommand: AsyncParsableCommand {
                 position = end
             }
         }
-    }
-
-    /// The version of a file, as its validators tell it.
-    private struct Version: Equatable {
-        private let fields: [String?]
-
-        init(_ head: HTTPResponse) { fields = [head.headerFields[.eTag], head.headerFields[.lastModified]] }
     }
 }
 

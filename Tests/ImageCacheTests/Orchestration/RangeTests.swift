@@ -68,6 +68,20 @@ import Testing
     }
 
     @Test(arguments: consumers)
+    func `a range beyond the end of an unknown body costs no more than the last block`(_ consumer: Bench.Consumer)
+        async throws
+    {
+        let bench = try Bench(representation)
+        for _ in 0..<2 {
+            let outcome = try await bench.get(consumer) { $0.fields[.range] = "bytes=99999999-" }
+            #expect(outcome.code == 416 && outcome.body == [])
+        }
+        #expect(ranges(bench) == ["bytes=99876864-108265471", "bytes=-262144"])
+        let end = try await get(Self.size - 10..<Self.size, consumer, of: bench)
+        #expect(end.body == Self.content(Self.size - 10..<Self.size))
+    }
+
+    @Test(arguments: consumers)
     func `readers at the same time request each block once`(_ consumer: Bench.Consumer) async throws {
         let bench = try Bench(representation)
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -30,6 +30,19 @@ import Testing
         #expect(RangePlan.first(for: range) == expected)
     }
 
+    @Test(
+        arguments: [
+            (0..<1000, 1000, 0..<1000), (0..<block, 2 * block, 0..<block),
+            (5..<2 * block, 2 * block, block..<2 * block),
+            (5..<2 * block + 7, 3 * block, block..<2 * block), (5..<block, 2 * block, 5..<5),
+            (5..<block + 9, block + 9, block..<block + 9),
+        ] as [(Range<Int64>, Int64, Range<Int64>)])
+    func `a response brings the blocks that it has from their start to their end`(
+        _ range: Range<Int64>, _ total: Int64, _ blocks: Range<Int64>
+    ) {
+        #expect(RangePlan.wholeBlocks(in: range, of: total) == blocks)
+    }
+
     @Test func `windows follow each other without a gap, and end with the range`() {
         for range in [0..<1, 100..<(3 * Self.window), (Self.block - 1)..<(Self.window + 2), 5..<Self.window] {
             var position = Int64(range.lowerBound)

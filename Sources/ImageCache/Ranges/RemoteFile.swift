@@ -1,0 +1,233 @@
+import ConcurrencyPrimitives
+public import FoundationEssentials
+import Glibc
+import HTTPSemantics
+import HTTPTypes
+
+/// A file at an origin whose bytes are read where they are needed, like those of a local file.
+///
+///     let file = cache.remoteFile(for: "https://example.com/data.parquet")
+///     let footer = try await file.read(last: 8)
+///     let column = try await file.read(at: 4_000_000, count: 65_536)
+///     for try await piece in file.bytes(from: 0) { hash.update(piece) }
+///
+/// A read requests the blocks of 256 KiB that it touches and that are not stored, and stores them (RFC 9110 section 14, RFC 9111 section 3.3). If
+/// reads follow one another, more is loaded in advance: from 256 KiB up to 8 MiB at a time, of which at most two are in memory.
+///
+/// All reads return bytes of one version of the file. If it changes at the origin, they throw ``ImageCacheError/Code/wrongBytes``; a new
+/// `RemoteFile` reads the new version. If the origin ignores ranges, or names no strong validator, the first read downloads the file,
+/// which stays readable while this object exists.
+public final class RemoteFile: Sendable {
+    private let source: RangeSource
+    private let ahead: ReadAhead
+
+    init(_ request: FileRequest, in cache: DownloadCache) {
+        source = RangeSource(request, in: cache)
+        ahead = source.readAhead()
+    }
+
+    /// The size in bytes. Until something has been read, it is found by reading the last byte.
+    public var size: Int64 {
+        get async throws(ImageCacheError) {
+            if let size = source.size { return size }
+            _ = try await read(last: 1)
+            guard let size = source.size else {
+                throw source.failure("the server does not tell the length of the file")
+            }
+            return size
+        }
+    }
+
+    /// Reads bytes at an offset: fewer at the end of the file, and none beyond it.
+    ///
+    /// - Throws: The errors of ``DownloadCache/file(for:)-(FileRequest)``; ``ImageCacheError/Code/wrongBytes`` if the file has changed at the origin.
+    public func read(at offset: Int64, count: Int) async throws(ImageCacheError) -> Data {
+        precondition(offset >= 0 && count >= 0, "an offset and a count of bytes are not negative")
+        let (end, overflow) = offset.addingReportingOverflow(Int64(count))
+        return try await ahead.read(offset..<(overflow ? .max : end))
+    }
+
+    /// Reads the last bytes: all of them if the file is shorter.
+    ///
+    /// - Throws: The errors of ``read(at:count:)``.
+    public func read(last count: Int) async throws(ImageCacheError) -> Data {
+        precondition(count >= 0, "a count of bytes is not negative")
+        guard let size = source.size else { return try await source.load(.suffix(Int64(count))) }
+        return try await source.load(.from(max(0, size - Int64(count)), through: nil))
+    }
+
+    /// A sequence of the bytes from an offset to the end of the file, in pieces of at most 256 KiB.
+    ///
+    /// Each iteration loads in advance on its own.
+    public func bytes(from offset: Int64 = 0) -> Bytes { bytes(in: offset..<Int64.max) }
+
+    /// A sequence of the bytes of a range, in pieces of at most 256 KiB. It ends where the file does.
+    ///
+    /// Each iteration loads in advance on its own.
+    public func bytes(in range: Range<Int64>) -> Bytes {
+        precondition(range.lowerBound >= 0, "an offset is not negative")
+        return Bytes(source: source, range: range)
+    }
+
+    /// The response to a range, given as after `bytes=` in the field `Range`.
+    package func response(to range: String) async throws(ImageCacheError) -> CachedResponse {
+        try await source.response(to: range)
+    }
+
+    /// The bytes of a range of a ``RemoteFile``, in order.
+    public struct Bytes: AsyncSequence, Sendable {
+        public typealias Element = Data
+        public typealias Failure = ImageCacheError
+
+        fileprivate let source: RangeSource
+        fileprivate let range: Range<Int64>
+
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(ahead: source.readAhead(), position: range.lowerBound, end: range.upperBound)
+        }
+
+        /// An iterator over the bytes of a range.
+        public struct Iterator: AsyncIteratorProtocol {
+            fileprivate let ahead: ReadAhead
+            fileprivate var position: Int64
+            fileprivate let end: Int64
+
+            /// The next bytes; `nil` at the end of the range or of the file.
+            public mutating func next(
+                isolation actor: isolated (any Actor)? = #isolation
+            ) async throws(ImageCacheError) -> Data? {
+                guard position < end else { return nil }
+                let (blockEnd, overflow) = (position / RangePlan.block).advanced(by: 1)
+                    .multipliedReportingOverflow(by: RangePlan.block)
+                let piece = position..<(overflow ? end : Swift.min(blockEnd, end))
+                let bytes = try await ahead.read(piece)
+                position = bytes.count < piece.count ? end : piece.upperBound
+                return bytes.isEmpty ? nil : bytes
+            }
+        }
+    }
+}
+
+extension DownloadCache {
+    /// A file whose bytes are read where they are needed. Makes no request yet.
+    public func remoteFile(for request: FileRequest) -> RemoteFile { RemoteFile(request, in: self) }
+
+    /// The file at a URL, whose bytes are read where they are needed. Makes no request yet.
+    public func remoteFile(for url: String) -> RemoteFile { remoteFile(for: FileRequest(url)) }
+
+    /// The file at a URL, whose bytes are read where they are needed. Makes no request yet.
+    public func remoteFile(for url: URL) -> RemoteFile { remoteFile(for: FileRequest(url)) }
+
+    /// The bytes of a range of a file: fewer at its end, and none beyond it. Only the blocks of 256 KiB that the range touches are
+    /// requested. For several ranges of one version, use a ``RemoteFile``.
+    public func bytes(for request: FileRequest, range: Range<Int64>) async throws(ImageCacheError) -> Data {
+        guard range.lowerBound >= 0 else {
+            throw ImageCacheError(.invalidRequest, url: request.url, message: "a range of bytes begins at 0 or later")
+        }
+        return try await remoteFile(for: request).read(at: range.lowerBound, count: range.count)
+    }
+}
+
+/// The ranges of one version of a file.
+private final class RangeSource: Sendable {
+    private struct State {
+        /// The validators and the length of the version that was read first.
+        var version: [String?]?
+        var size: Int64?
+        /// The file, if all of it is stored.
+        var file: CachedFile?
+    }
+
+    private let cache: DownloadCache
+    private let request: FileRequest
+    private let state = Locked(State())
+
+    init(_ request: FileRequest, in cache: DownloadCache) {
+        self.request = request
+        self.cache = cache
+    }
+
+    var size: Int64? { state.withLock { $0.size } }
+
+    func readAhead() -> ReadAhead {
+        ReadAhead(on: cache.executor) { [self] (range) async throws(ImageCacheError) in
+            try await load(.from(range.lowerBound, through: range.upperBound - 1))
+        }
+    }
+
+    func failure(_ message: String) -> ImageCacheError {
+        ImageCacheError(.wrongBytes, url: request.urlWithoutUserinfo, message: message)
+    }
+
+    /// Loads the bytes of a range; those that the file has.
+    func load(_ range: ByteRange) async throws(ImageCacheError) -> Data {
+        if let file = state.withLock({ $0.file }) {
+            let bytes = range.resolved(length: file.size) ?? 0..<0
+            return try await read(bytes, of: file.body.descriptor, retaining: file)
+        }
+        if case .suffix(0) = range { return Data() }
+        let response = try await response(to: range.text)
+        if response.head.status == .rangeNotSatisfiable { return Data() }
+        guard let content = response.range, let descriptor = response.descriptor else {
+            throw ImageCacheError(
+                response.head.status == .gatewayTimeout ? .notCached : .status(response.head.status.code),
+                url: request.urlWithoutUserinfo, message: "the range could not be read")
+        }
+        // An origin that ignores ranges has sent the whole file.
+        let wanted = size.map { range.resolved(length: $0) ?? 0..<0 } ?? content
+        return try await read(wanted.clamped(to: content), of: descriptor, retaining: response)
+    }
+
+    /// The response to a range of the version that was read first.
+    func response(to range: String) async throws(ImageCacheError) -> CachedResponse {
+        var request = request
+        request.fields[.range] = "bytes=\(range)"
+        let response = try await cache.response(for: request)
+        let fields = response.head.headerFields
+        let total = response.file?.size ?? ContentRange(fields)?.total
+        let version = [fields[.eTag], fields[.lastModified], total.map { "\($0)" }]
+        let isSame = state.withLock { state in
+            let known = state.version ?? version
+            guard known == version else { return false }
+            state.version = known
+            state.size = total
+            state.file = state.file ?? response.file
+            return true
+        }
+        if !isSame { throw failure("the file changed at the origin between two of its ranges") }
+        return response
+    }
+
+    private func read(
+        _ range: Range<Int64>, of descriptor: Int32, retaining owner: some Sendable
+    ) async throws(ImageCacheError) -> Data {
+        let url = request.urlWithoutUserinfo
+        return try await BlockingExecutor.copies.run { () throws(ImageCacheError) in
+            var data = Data(count: range.count)
+            let failure = data.withUnsafeMutableBytes { buffer in
+                withExtendedLifetime(owner) { readBytes(range, of: descriptor, into: buffer) }
+            }
+            guard let failure else { return data }
+            throw ImageCacheError(
+                .store(.io), url: url,
+                message: failure == 0
+                    ? "the stored bytes were cut"
+                    : "the stored bytes cannot be read: \(String(cString: strerror(failure)))")
+        }
+    }
+}
+
+/// Reads all bytes of a range. Returns the error number of a failure, or 0 if the file ends before the range does.
+private func readBytes(
+    _ range: Range<Int64>, of descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer
+) -> Int32? {
+    var filled = 0
+    while filled < range.count {
+        let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+        let count = pread(descriptor, rest.baseAddress, rest.count, off_t(range.lowerBound) + off_t(filled))
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return count < 0 ? errno : 0 }
+        filled += count
+    }
+    return nil
+}
