@@ -7,9 +7,24 @@ package struct Response: Sendable {
         /// No content, and none may follow: HEAD, 204, 304.
         case none
         case bytes([UInt8])
+        /// A range of an open file.
+        case file(FileContent)
         /// Content that is written while it is generated or arrives, and its length in bytes, if known. An error leaves
         /// the message incomplete (RFC 9112 section 8).
         case stream(length: Int64?, @Sendable (any ResponseBodyWriter) async throws -> Void)
+    }
+
+    /// A range of a file, and the owner of its descriptor, which is retained until the range has been sent.
+    package struct FileContent: Sendable {
+        let descriptor: Int32
+        let range: Range<Int64>
+        private let owner: any Sendable
+
+        package init(_ descriptor: Int32, _ range: Range<Int64>, ownedBy owner: any Sendable) {
+            self.descriptor = descriptor
+            self.range = range
+            self.owner = owner
+        }
     }
 
     package var head: HTTPResponse

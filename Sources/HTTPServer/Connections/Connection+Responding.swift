@@ -32,9 +32,18 @@ extension Connection {
 
     /// Writes an available response immediately or, if it is large, as fast as the client accepts it.
     func respondNow(_ response: Response, _ context: ChannelHandlerContext) {
-        guard case .memory(let bytes) = send(response, context) else { return }
-        phase = .responding
-        write(bytes, context).assumeIsolated().whenComplete { result in
+        let written: EventLoopFuture<Void>
+        switch send(response, context) {
+        case nil, .stream: return
+        case .memory(let bytes):
+            phase = .responding
+            written = write(bytes, context)
+        case .file(let file):
+            phase = .responding
+            written = write(file.descriptor, file.range, context)
+        }
+        written.assumeIsolated().whenComplete { result in
+            withExtendedLifetime(response) {}
             switch result {
             case .success: self.endContent(context)
             case .failure: if self.phase == .responding { self.abort(context) }
@@ -64,6 +73,7 @@ extension Connection {
             case .none: break
             case .bytes(let content) where content.count <= Self.mostCopied: bytes = content
             case .bytes(let content): rest = .memory(content)
+            case .file(let file): rest = file.range.isEmpty ? nil : .file(file)
             case .stream(_, let write): rest = .stream(write)
             }
         }
@@ -101,6 +111,7 @@ extension Connection {
         let named = response.head.headerFields[.contentLength].flatMap { Int64($0) }
         switch response.body {
         case .bytes(let bytes): return .length(Int64(bytes.count))
+        case .file(let file): return .length(Int64(file.range.count))
         case .none:
             if current.isWithoutContent { return named.map { .length($0) } ?? .none }
             return .length(0)

@@ -3,6 +3,8 @@ import NIOCore
 extension Connection {
     /// The number of bytes in memory that are written at a time: a connection's own copy of shared content.
     static let mostCopied = 64 << 10
+    /// The number of bytes of a file that are written at a time, which a client must accept within the write time-out.
+    private static let mostSent: Int64 = 256 << 10
 
     /// Writes content; succeeds when the kernel has accepted all of it.
     func write(_ bytes: [UInt8], _ context: ChannelHandlerContext) -> EventLoopFuture<Void> {
@@ -42,13 +44,30 @@ extension Connection {
         if phase == .responding { deadline = nil }
     }
 
-    /// Writes a piece of a file in fair order; succeeds when the kernel has accepted it.
+    /// Writes a range of a file, piece by piece in fair order; succeeds when the kernel has accepted all of it.
     func write(
         _ descriptor: Int32, _ range: Range<Int64>, _ context: ChannelHandlerContext
     ) -> EventLoopFuture<Void> {
-        let written = context.eventLoop.makePromise(of: Void.self)
-        fairness.run { self.send(descriptor, range, context).cascade(to: written) }
-        return written.futureResult
+        let all = context.eventLoop.makePromise(of: Void.self)
+        write(descriptor, range, context, all)
+        return all.futureResult
+    }
+
+    private func write(
+        _ descriptor: Int32, _ range: Range<Int64>, _ context: ChannelHandlerContext, _ all: EventLoopPromise<Void>
+    ) {
+        let piece = range.lowerBound..<min(range.upperBound, range.lowerBound + Self.mostSent)
+        let rest = piece.upperBound..<range.upperBound
+        fairness.run {
+            let written = self.send(descriptor, piece, context)
+            guard !rest.isEmpty else { return written.cascade(to: all) }
+            written.assumeIsolated().whenComplete { result in
+                switch result {
+                case .success: self.write(descriptor, rest, context, all)
+                case .failure(let error): all.fail(error)
+                }
+            }
+        }
     }
 
     /// Sends a part of a file by sendfile(2).

@@ -7,14 +7,12 @@ enum RemainingContent: Sendable {
     case stream(@Sendable (any ResponseBodyWriter) async throws -> Void)
     /// In memory.
     case memory([UInt8])
+    case file(Response.FileContent)
 }
 
 /// Transfers a response from its task to its connection's event loop, piece by piece: the next piece is requested when
 /// the kernel has accepted the previous one, so that a slow client only delays itself.
 struct ResponseWriter: ResponseBodyWriter {
-    /// The number of bytes of a file written at a time, which a client must accept within the write time-out.
-    private static let piece: Int64 = 256 << 10
-
     private let bound: NIOLoopBound<(Connection, ChannelHandlerContext)>
     private let loop: any EventLoop
 
@@ -36,6 +34,7 @@ struct ResponseWriter: ResponseBodyWriter {
             case nil: return
             case .stream(let write): try await write(self)
             case .memory(let bytes): try await write(bytes)
+            case .file(let file): try await write(file.descriptor, file.range, retaining: file)
             }
             try await loop.submit {
                 let (connection, context) = bound.value
@@ -68,15 +67,15 @@ struct ResponseWriter: ResponseBodyWriter {
     }
 
     func write(_ descriptor: Int32, _ range: Range<Int64>) async throws {
+        try await write(descriptor, range, retaining: nil)
+    }
+
+    private func write(_ descriptor: Int32, _ range: Range<Int64>, retaining owner: (any Sendable)?) async throws {
         let bound = bound
-        var start = range.lowerBound
-        while start < range.upperBound {
-            let part = start..<min(range.upperBound, start + Self.piece)
-            try await loop.flatSubmit {
-                let (connection, context) = bound.value
-                return connection.write(descriptor, part, context)
-            }.get()
-            start = part.upperBound
-        }
+        try await loop.flatSubmit {
+            let (connection, context) = bound.value
+            return connection.write(descriptor, range, context)
+        }.get()
+        withExtendedLifetime(owner) {}
     }
 }

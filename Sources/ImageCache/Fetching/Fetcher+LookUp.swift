@@ -195,6 +195,17 @@ extension Fetcher {
         return try storedResponse(resolved, [], candidate(recent, for: resolved))
     }
 
+    /// The response to a request for a short range of an incomplete body that was read lately; `nil` if it needs more than memory.
+    func hotRange(_ request: FileRequest) -> HotResponse? {
+        guard request.method == .get, let range = ByteRange(request.fields), range.isShort,
+            openPartials.withLock({ !$0.isEmpty }), HotResponses.Kind(request) == .conditional,
+            request.transfer.credentials == nil, request.body == nil,
+            let resolved = try? ResolvedRequest(narrow: request, by: rules),
+            let hit = try? recentResponse(resolved), !hit.needsRevalidation, hit.response.descriptor != nil
+        else { return nil }
+        return HotResponse(hit.response)
+    }
+
     private func storedResponse(
         _ resolved: ResolvedRequest, _ candidates: [StoredCandidate], _ partial: PartialCandidate?
     ) throws(ImageCacheError) -> StoredResponseHit? {
@@ -353,6 +364,19 @@ extension ServedResponse {
         case .none: nil
         case .whole: size.map { 0..<$0 }
         case .range(let range, _): range
+        }
+    }
+}
+
+extension ByteRange {
+    /// The longest range in bytes that is looked up on an event loop.
+    private static let mostOnEventLoop: Int64 = 1 << 20
+
+    fileprivate var isShort: Bool {
+        switch self {
+        case .from(let first, let last?): last - first < Self.mostOnEventLoop
+        case .from(_, nil): false
+        case .suffix(let count): count <= Self.mostOnEventLoop
         }
     }
 }

@@ -129,6 +129,7 @@ final class Fetcher: Sendable {
         await sweeper?.stop()
         await sources.shutDown()
         await rangeFetches.waitUntilClosed()
+        openPartials.withLock { $0.removeAll() }
         store.close()
     }
 

@@ -32,10 +32,10 @@ extension DownloadCache {
 
     /// The response of ``forward(_:)`` if it is in memory, for use on an event loop.
     ///
-    /// Takes microseconds and does not block: it uses no files, no other threads and no long-held locks. If it returns `nil`, call
-    /// ``forward(_:)``, which adds small, fresh responses to memory.
+    /// Takes microseconds and does not block: it reads no files, and uses no other threads and no long-held locks. If it returns `nil`, call
+    /// ``forward(_:)``, which adds small, fresh responses to memory, and keeps files open of which ranges are read.
     public func hotResponse(for request: ForwardRequest) -> HotResponse? {
-        fetcher.hotResponses.response(for: request.file)
+        fetcher.hotResponses.response(for: request.file) ?? fetcher.hotRange(request.file)
     }
 
     /// The statistics of the responses in memory that ``hotResponse(for:)`` returns.

@@ -10,10 +10,26 @@ import TextIdentity
 public struct HotResponse: Sendable {
     /// As ``ForwardedResponse/head``.
     public let head: HTTPResponse
-    /// The body; empty for HEAD and 304.
+    /// The body in memory; empty for HEAD and 304, and if ``file`` has the body.
     public let body: [UInt8]
-    /// The terms on which equal requests get the same response.
-    package let reuse: Reuse
+    /// The body as a range of an open file; `nil` if it is in memory.
+    public let file: CachedResponse?
+    /// The terms on which equal requests get the same response; `nil` if each must be looked up.
+    package let reuse: Reuse?
+
+    init(head: HTTPResponse, body: [UInt8], reuse: Reuse) {
+        self.head = head
+        self.body = body
+        self.reuse = reuse
+        file = nil
+    }
+
+    init(_ response: CachedResponse) {
+        head = response.head
+        body = []
+        reuse = nil
+        file = response
+    }
 
     /// The terms on which a response may be sent again without another look-up, to requests with the same method, URL, conditions and range.
     package struct Reuse: Sendable {
@@ -164,7 +180,7 @@ final class HotResponses: Sendable {
         return variant == rules.selectingText(of: request.fields, for: entry.response.fields)
     }
 
-    private enum Kind {
+    enum Kind {
         /// A GET or HEAD that a fresh response answers as it is.
         case plain
         /// It has conditions or a range.

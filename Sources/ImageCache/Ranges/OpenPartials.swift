@@ -18,15 +18,34 @@ struct OpenPartials {
     /// Each has two files open.
     private static let limit = 64
     /// After this time it is looked up again, which notes its use in the store.
-    private static let life = Duration.seconds(60)
+    static let life = Duration.seconds(60)
 
     private var items: [EntryKey: Item] = [:]
+    /// True while a task waits to close what is too old.
+    private var isTimed = false
 
     mutating func insert(_ item: Item, for key: EntryKey) {
         if items.count >= Self.limit, items[key] == nil {
             items.min { $0.value.opened < $1.value.opened }.map { items[$0.key] = nil }
         }
         items[key] = item
+    }
+
+    var isEmpty: Bool { items.isEmpty }
+
+    mutating func removeAll() { items = [:] }
+
+    /// Returns true if a task must be started that closes what is too old.
+    mutating func beginTiming() -> Bool {
+        defer { isTimed = true }
+        return !isTimed
+    }
+
+    /// Closes what is too old. Returns false if nothing is left, so that the task ends.
+    mutating func removeOld(at now: ContinuousClock.Instant) -> Bool {
+        items = items.filter { now - $0.value.opened < Self.life }
+        isTimed = !items.isEmpty
+        return isTimed
     }
 
     mutating func remove(_ key: EntryKey) { items[key] = nil }
@@ -64,8 +83,21 @@ extension Fetcher {
             let record = ResponseRecord(decoding: body.header)
         else { return nil }
         let item = OpenPartials.Item(body: body, record: record, generation: generation, opened: .now)
-        openPartials.withLock { $0.insert(item, for: resolved.key) }
+        let isFirst = openPartials.withLock { partials in
+            partials.insert(item, for: resolved.key)
+            return partials.beginTiming()
+        }
+        if isFirst { closeOldPartials() }
         return item
+    }
+
+    /// Closes the bodies that were read last a while ago: as long as they are open, the disk has their space even after they were removed.
+    private func closeOldPartials() {
+        Task { [weak self] in
+            repeat {
+                try? await Task.sleep(for: OpenPartials.life)
+            } while self?.openPartials.withLock { $0.removeOld(at: .now) } ?? false
+        }
     }
 }
 

@@ -50,11 +50,13 @@ package struct ProxyEndpoint: RequestHandler {
             let response = cache.hotResponse(for: request)
         else { return nil }
         let hasContent = incoming.method == .get && response.head.status != .notModified
-        var own = finished(response.head, body: hasContent ? .bytes(response.body) : .none, .hit, of: incoming)
-        if !options.tellsTiming {
-            own.reuse = ResponseReuse(
-                selectingNames: Array(response.reuse.selectingNames), lifetime: response.reuse.lifetime
-            ) { [isCurrent = options.isCurrent] in isCurrent() && response.reuse.permits() }
+        let body: Response.Body =
+            if let file = response.file { Response.Body(file) } else { hasContent ? .bytes(response.body) : .none }
+        var own = finished(response.head, body: body, .hit, of: incoming)
+        if !options.tellsTiming, let reuse = response.reuse {
+            own.reuse = ResponseReuse(selectingNames: Array(reuse.selectingNames), lifetime: reuse.lifetime) {
+                [isCurrent = options.isCurrent] in isCurrent() && reuse.permits()
+            }
         }
         return own
     }
@@ -130,6 +132,14 @@ package struct ProxyEndpoint: RequestHandler {
 }
 
 extension Response.Body {
+    fileprivate init(_ response: CachedResponse) {
+        guard let descriptor = response.descriptor, let range = response.range else {
+            self = .none
+            return
+        }
+        self = .file(Response.FileContent(descriptor, range, ownedBy: response))
+    }
+
     /// Sends a body as it arrives.
     fileprivate init(_ body: ForwardedBody) {
         self = .stream(length: body.length) { writer in

@@ -67,6 +67,47 @@ import Testing
         #expect(ranges(bench).last == "bytes=10223616-10485759")
     }
 
+    @Test func `a range that was read lately is sent without a look-up, until the file changes`() async throws {
+        let bench = try Bench(representation)
+        let range = 5 * Self.block + 10..<5 * Self.block + 1000
+        func hot(_ range: Range<Int>) throws -> Body? {
+            let request = bench.request { $0.fields[.range] = "bytes=\(range.lowerBound)-\(range.upperBound - 1)" }
+            return try bench.cache.hotResponse(for: request)?.file.map { try Bench.body(of: $0) }
+        }
+        #expect(try hot(range) == nil)
+        for _ in 0..<2 { _ = try await get(range, .proxied, of: bench) }
+        #expect(try hot(range) == Self.content(range))
+        #expect(
+            try hot(range.lowerBound + 5..<range.lowerBound + 6)
+                == Self.content(range.lowerBound + 5..<range.lowerBound + 6))
+        // Its blocks are not there, or were not verified.
+        #expect(try hot(0..<10) == nil)
+        #expect(try hot(range.lowerBound..<range.lowerBound + 3 * Self.block) == nil)
+        bench.advance(seconds: 61)
+        #expect(try hot(range) == nil)
+        bench.advance(seconds: -61)
+        _ = try await bench.cache.remove(bench.request())
+        #expect(try hot(range) == nil)
+    }
+
+    @Test func `a file that stays open for its ranges is closed after a minute, and when the cache is closed`()
+        async throws
+    {
+        let bench = try Bench(representation)
+        func isOpen(after time: Duration = .zero) -> Bool {
+            bench.cache.fetcher.openPartials.withLock { partials in
+                if time > .zero { return partials.removeOld(at: .now + time) }
+                return !partials.isEmpty
+            }
+        }
+        for time in [Duration.seconds(61), .zero] {
+            for _ in 0..<2 { _ = try await get(0..<10, .proxied, of: bench) }
+            #expect(isOpen() && isOpen(after: .seconds(50)))
+            if time > .zero { #expect(!isOpen(after: time)) } else { await bench.cache.close() }
+            #expect(!isOpen())
+        }
+    }
+
     @Test(arguments: consumers)
     func `a range beyond the end of an unknown body costs no more than the last block`(_ consumer: Bench.Consumer)
         async throws
