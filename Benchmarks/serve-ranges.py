@@ -83,15 +83,22 @@ with folder(options.folder, options.mebibytes / 1024 * 4) as work:
                 brought = origin_bytes(log)
                 before = server.cpu()
                 warm, hit = read(url, file, offsets)
+                between = server.cpu()
+                # In the second pass, the blocks that were stored are verified once.
+                later, last = read(url, file, offsets)
+                end = server.cpu()
                 again = origin_bytes(log) - brought
                 runs.setdefault(server.name, []).append([
                     options.ranges / cold, first * 1e3, brought / (len(blocks) * BLOCK), options.ranges / warm,
-                    hit * 1e3, (server.cpu() - before) / options.ranges * 1e6, again, server.peak_memory()])
+                    hit * 1e3, (between - before) / options.ranges * 1e6, options.ranges / later, last * 1e3,
+                    (end - between) / options.ranges * 1e6, again, server.peak_memory()])
     median = {name: [statistics.median(column) for column in zip(*values)] for name, values in runs.items()}
     peer = median["nginx"]
     table(
         ["", "first pass: ranges/s", "of nginx", "median, ms", "origin bytes of the blocks'", "second pass: ranges/s", "of nginx",
-         "median, ms", "CPU, µs", "of nginx", "origin bytes", "peak, MiB"],
+         "median, ms", "CPU, µs", "of nginx", "third pass: ranges/s", "of nginx", "median, ms", "CPU, µs", "of nginx",
+         "origin bytes after the first", "peak, MiB"],
         [[f"`{name}`", f"{row[0]:.0f}", ratio(row[0], peer[0]), f"{row[1]:.2f}", f"{row[2]:.3f}", f"{row[3]:.0f}",
           ratio(row[3], peer[3]), f"{row[4]:.2f}", f"{row[5]:.0f}", ratio(row[5], peer[5]), f"{row[6]:.0f}",
-          f"{row[7]:.0f}"] for name, row in median.items()])
+          ratio(row[6], peer[6]), f"{row[7]:.2f}", f"{row[8]:.0f}", ratio(row[8], peer[8]), f"{row[9]:.0f}",
+          f"{row[10]:.0f}"] for name, row in median.items()])
