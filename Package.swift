@@ -188,6 +188,9 @@ let package = Package(
         .executableTarget(
             name: "example-offline-reader", dependencies: ["ImageCache"], path: "Examples/OfflineReader",
             swiftSettings: strict),
+        .executableTarget(
+            name: "example-zip-list", dependencies: ["ImageCache"], path: "Examples/ZipList",
+            swiftSettings: strict),
 
         // Tests: unit tests open no socket and no database; integration tests use the real thing.
         .target(
