@@ -24,17 +24,24 @@ struct ResponseWriter: ResponseBodyWriter {
     func deliver(_ response: Response) async {
         let bound = bound
         do {
-            let rest = try await loop.submit {
+            let rest = try await loop.flatSubmit { () -> EventLoopFuture<RemainingContent?> in
                 let (connection, context) = bound.value
                 let rest = connection.send(response, context)
-                context.flush()
-                return rest
+                guard case .file(let file) = rest else {
+                    context.flush()
+                    return context.eventLoop.makeSucceededFuture(rest)
+                }
+                // Without a way back to the task.
+                return connection.write(file.descriptor, file.range, context).map { () -> RemainingContent? in
+                    let (connection, context) = bound.value
+                    withExtendedLifetime(file) { connection.endContent(context) }
+                    return nil
+                }
             }.get()
             switch rest {
-            case nil: return
+            case nil, .file: return
             case .stream(let write): try await write(self)
             case .memory(let bytes): try await write(bytes)
-            case .file(let file): try await write(file.descriptor, file.range, retaining: file)
             }
             try await loop.submit {
                 let (connection, context) = bound.value
@@ -67,15 +74,10 @@ struct ResponseWriter: ResponseBodyWriter {
     }
 
     func write(_ descriptor: Int32, _ range: Range<Int64>) async throws {
-        try await write(descriptor, range, retaining: nil)
-    }
-
-    private func write(_ descriptor: Int32, _ range: Range<Int64>, retaining owner: (any Sendable)?) async throws {
         let bound = bound
         try await loop.flatSubmit {
             let (connection, context) = bound.value
             return connection.write(descriptor, range, context)
         }.get()
-        withExtendedLifetime(owner) {}
     }
 }

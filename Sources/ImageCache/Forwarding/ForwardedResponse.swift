@@ -78,6 +78,9 @@ public struct ForwardedBody: AsyncSequence, Sendable {
         self.length = length
     }
 
+    /// The body, if all of it is a range of an open file.
+    package var stored: CachedResponse? { if case .stored(let response, _) = source { response } else { nil } }
+
     public func makeAsyncIterator() -> Iterator {
         switch source {
         case .stored(let response, let range): Iterator(source: .stored(response, range))

@@ -142,6 +142,10 @@ extension Response.Body {
 
     /// Sends a body as it arrives.
     fileprivate init(_ body: ForwardedBody) {
+        if let stored = body.stored {
+            self.init(stored)
+            return
+        }
         self = .stream(length: body.length) { writer in
             for try await piece in body {
                 switch piece {
