@@ -65,7 +65,7 @@ enum ZipList {
         }
 
         func lastPlace(of mark: [UInt8]) -> Int? {
-            (0..<max(0, bytes.count - mark.count)).last { Array(bytes[$0..<$0 + mark.count]) == mark }
+            bytes.indices.last { bytes[$0...].starts(with: mark) }
         }
     }
 }

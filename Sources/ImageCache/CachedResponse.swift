@@ -1,5 +1,6 @@
 import ConcurrencyPrimitives
 import DiskStore
+import FoundationEssentials
 public import HTTPCaching
 public import HTTPTypes
 
@@ -24,6 +25,14 @@ public struct CachedResponse: Sendable {
         case none
         case file(CachedFile)
         case partial(PartialBody)
+
+        func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) -> Int {
+            switch self {
+            case .none: 0
+            case .file(let file): try file.body.read(into: buffer, at: offset)
+            case .partial(let partial): try partial.read(into: buffer, at: offset)
+            }
+        }
     }
 
     init(_ head: HTTPResponse, _ status: CacheStatus, bytesTransferred: Int64 = 0) {
@@ -62,6 +71,25 @@ public struct CachedResponse: Sendable {
         case .none: nil
         case .file(let file): file.body.descriptor
         case .partial(let partial): partial.descriptor
+        }
+    }
+
+    /// Reads bytes of the representation that are stored, such as those of ``range``.
+    func bytes(in range: Range<Int64>) async throws(ImageCacheError) -> Data {
+        try await BlockingExecutor.copies.run { [source] () throws(ImageCacheError) in
+            var bytes = Data(count: range.count)
+            var failure: StoreError?
+            let count = bytes.withUnsafeMutableBytes { buffer in
+                do throws(StoreError) { return try source.read(into: buffer, at: range.lowerBound) } catch {
+                    failure = error
+                    return 0
+                }
+            }
+            if let failure { throw ImageCacheError(failure) }
+            guard count == range.count else {
+                throw ImageCacheError(.wrongBytes, message: "the file ends before its length")
+            }
+            return bytes
         }
     }
 

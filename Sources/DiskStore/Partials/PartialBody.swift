@@ -83,6 +83,11 @@ package final class PartialBody: Sendable {
         }
     }
 
+    /// Reads at `offset` until `buffer` is full or the file ends; returns the number of bytes.
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) -> Int {
+        try data.read(into: buffer, at: offset)
+    }
+
     /// False if the partial was deleted.
     package var isStored: Bool { (data.status?.links ?? 0) > 0 }
 

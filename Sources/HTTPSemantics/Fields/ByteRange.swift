@@ -11,10 +11,12 @@ package enum ByteRange: Sendable, Hashable {
     /// invalid one. In all of these cases a recipient may ignore the field and send the whole representation (RFC 9110
     /// section 14.2).
     package init?(_ fields: HTTPFields) {
-        var lines = fields.lazy.filter { $0.name.isNamed("range") }.makeIterator()
-        guard let line = lines.next(), lines.next() == nil else { return nil }
-        guard let value = line.withUnsafeBytesOfValue({ ByteRange($0) }) else { return nil }
-        self = value
+        guard
+            let range = Self.line(in: fields)?.withUnsafeBytesOfValue({ bytes in
+                Self.set(bytes).flatMap { ByteRange(part: $0) }
+            })
+        else { return nil }
+        self = range
     }
 
     /// The range that ends where `range` does; at the end of the representation if that is `Int64.max`.
@@ -24,9 +26,7 @@ package enum ByteRange: Sendable, Hashable {
 
     /// The ranges of a field with several ones, in their order; `nil` if there is no such field, or an invalid one.
     package static func several(_ fields: HTTPFields) -> [ByteRange]? {
-        var lines = fields.lazy.filter { $0.name.isNamed("range") }.makeIterator()
-        guard let line = lines.next(), lines.next() == nil else { return nil }
-        return line.withUnsafeBytesOfValue { bytes in
+        line(in: fields)?.withUnsafeBytesOfValue { bytes in
             guard let set = set(bytes) else { return nil }
             let parts = set.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
             let ranges = parts.compactMap { ByteRange(part: $0.trimmed) }
@@ -34,11 +34,14 @@ package enum ByteRange: Sendable, Hashable {
         }
     }
 
-    private init?(_ bytes: Bytes) {
-        guard let set = Self.set(bytes) else { return nil }
-        self.init(part: set)
+    /// The one line of `Range`; `nil` if there is none, or several.
+    private static func line(in fields: HTTPFields) -> HTTPField? {
+        var lines = fields.lazy.filter { $0.name.isNamed("range") }.makeIterator()
+        guard let line = lines.next(), lines.next() == nil else { return nil }
+        return line
     }
 
+    /// The value of a `Range` field after its unit.
     private static func set(_ bytes: Bytes) -> Slice<Bytes>? {
         let text = bytes[...].trimmed
         guard text.count > 6, text.prefix(6).isName("bytes=") else { return nil }

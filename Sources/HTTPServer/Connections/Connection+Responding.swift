@@ -32,22 +32,23 @@ extension Connection {
 
     /// Writes an available response immediately or, if it is large, as fast as the client accepts it.
     func respondNow(_ response: Response, _ context: ChannelHandlerContext) {
-        let written: EventLoopFuture<Void>
-        switch send(response, context) {
-        case nil, .stream: return
-        case .memory(let bytes):
-            phase = .responding
-            written = write(bytes, context)
-        case .file(let file):
-            phase = .responding
-            written = write(file.descriptor, file.range, context)
-        }
-        written.assumeIsolated().whenComplete { result in
+        guard let rest = send(response, context) else { return }
+        phase = .responding
+        write(available: rest, context)?.assumeIsolated().whenComplete { result in
             withExtendedLifetime(response) {}
             switch result {
             case .success: self.endContent(context)
             case .failure: if self.phase == .responding { self.abort(context) }
             }
+        }
+    }
+
+    /// Writes content that is available; `nil` for content that is still produced.
+    func write(available rest: RemainingContent, _ context: ChannelHandlerContext) -> EventLoopFuture<Void>? {
+        switch rest {
+        case .stream: nil
+        case .memory(let bytes): write(bytes, context)
+        case .file(let file): write(file.descriptor, file.range, context)
         }
     }
 

@@ -27,22 +27,19 @@ struct ResponseWriter: ResponseBodyWriter {
             let rest = try await loop.flatSubmit { () -> EventLoopFuture<RemainingContent?> in
                 let (connection, context) = bound.value
                 let rest = connection.send(response, context)
-                guard case .file(let file) = rest else {
+                guard let rest, let written = connection.write(available: rest, context) else {
                     context.flush()
                     return context.eventLoop.makeSucceededFuture(rest)
                 }
                 // Without a way back to the task.
-                return connection.write(file.descriptor, file.range, context).map { () -> RemainingContent? in
+                return written.map { () -> RemainingContent? in
                     let (connection, context) = bound.value
-                    withExtendedLifetime(file) { connection.endContent(context) }
+                    withExtendedLifetime(response) { connection.endContent(context) }
                     return nil
                 }
             }.get()
-            switch rest {
-            case nil, .file: return
-            case .stream(let write): try await write(self)
-            case .memory(let bytes): try await write(bytes)
-            }
+            guard case .stream(let write) = rest else { return }
+            try await write(self)
             try await loop.submit {
                 let (connection, context) = bound.value
                 connection.endContent(context)

@@ -199,7 +199,6 @@ extension Fetcher {
     func hotRange(_ request: FileRequest) -> HotResponse? {
         guard request.method == .get, let range = ByteRange(request.fields), range.isShort,
             openPartials.withLock({ !$0.isEmpty }), HotResponses.Kind(request) == .conditional,
-            request.transfer.credentials == nil, request.body == nil,
             let resolved = try? ResolvedRequest(narrow: request, by: rules),
             let hit = try? recentResponse(resolved), !hit.needsRevalidation, hit.response.descriptor != nil
         else { return nil }

@@ -23,7 +23,6 @@ extension DownloadCache {
         request.transfer.maxRedirects = 0
         request.noStoreBehavior = .deliver
         do throws(ImageCacheError) {
-            if let response = try await forwarder.responseByParts(to: request) { return response }
             return try await forwarder.response(to: request)
         } catch {
             throw error.with(url: request.url)

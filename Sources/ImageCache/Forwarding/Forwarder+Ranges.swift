@@ -7,10 +7,10 @@ extension Forwarder {
     private static let mostRanges = 16
 
     /// The response to a request for several ranges: `multipart/byteranges` (RFC 9110 section 14.6), each part as if it had been requested alone.
-    /// `nil` to ignore the ranges: there are too many, they overlap, or they are of different representations.
+    /// `nil` to ignore the ranges: there are too many, they overlap, or they are of different versions.
     func responseByParts(to request: FileRequest) async throws(ImageCacheError) -> ForwardedResponse? {
-        guard request.method == .get, let ranges = ByteRange.several(request.fields) else { return nil }
-        guard ranges.count <= Self.mostRanges else { return nil }
+        guard request.method == .get, let ranges = ByteRange.several(request.fields), ranges.count <= Self.mostRanges
+        else { return nil }
         // The first response tells whether the representation is divided at all.
         let first = try await response(to: request, ranges[0])
         guard [.partialContent, .rangeNotSatisfiable].contains(first.head.status) else { return first }
@@ -28,7 +28,7 @@ extension Forwarder {
             throw ImageCacheError(any: error)
         }
         var parts: [(range: Range<Int64>, response: ForwardedResponse)] = []
-        var version: [String?]?
+        var version: RepresentationVersion?
         for place in ranges.indices {
             guard let response = responses[place] else { return nil }
             if response.head.status == .rangeNotSatisfiable { continue }
@@ -36,7 +36,7 @@ extension Forwarder {
             guard response.head.status == .partialContent,
                 case .range(let bytes, let total) = ContentRange(fields), response.body?.length == Int64(bytes.count)
             else { return nil }
-            let own = [fields[.eTag], fields[.lastModified], total.map { "\($0)" }]
+            let own = RepresentationVersion(fields, length: total)
             guard version ?? own == own, !parts.contains(where: { $0.range.overlaps(bytes) }) else { return nil }
             version = own
             parts.append((bytes, response))

@@ -16,6 +16,7 @@ final class Forwarder: Sendable {
 
     func response(to request: FileRequest) async throws(ImageCacheError) -> ForwardedResponse {
         guard request.mayBeStored else { return try await pass(request, because: nil) }
+        if let response = try await responseByParts(to: request) { return response }
         let resolved = try ResolvedRequest(narrow: request, by: fetcher.rules)
         let fetcher = fetcher
         let key = resolved.key

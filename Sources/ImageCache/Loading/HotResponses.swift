@@ -113,8 +113,7 @@ final class HotResponses: Sendable {
     // MARK: Serving
 
     func response(for request: FileRequest) -> HotResponse? {
-        guard request.transfer.credentials == nil, request.body == nil, request.key == nil,
-            let entry = memory?.value(for: Key(url: request.url, owner: request.owner?.asBytes)),
+        guard let entry = memory?.value(for: Key(url: request.url, owner: request.owner?.asBytes)),
             .now - entry.lookedAt < Self.lookInterval,
             store.isCurrent(entry.generation)
         else { return nil }
@@ -190,7 +189,8 @@ final class HotResponses: Sendable {
 
         init(_ request: FileRequest) {
             self = .other
-            guard request.method == .get || request.method == .head, request.freshnessOverride == nil,
+            guard request.method == .get || request.method == .head, request.body == nil, request.key == nil,
+                request.transfer.credentials == nil, request.freshnessOverride == nil,
                 request.expectedDigest == nil, request.policy == .useProtocolCachePolicy, request.transfer.netrc == .off
             else { return }
             var isConditional = false
@@ -212,8 +212,7 @@ final class HotResponses: Sendable {
     func keep(_ stored: CachedResponse, to resolved: ResolvedRequest) {
         let request = resolved.request
         guard let memory, let file = stored.file, file.source == .disk, file.size <= Self.sizeLimit,
-            request.url == resolved.url, request.transfer.credentials == nil,
-            Kind(request) != .other, store.isCurrent(file.generation)
+            request.url == resolved.url, Kind(request) != .other, store.isCurrent(file.generation)
         else { return }
         var response = file.response
         response.extent = .complete(length: file.size)

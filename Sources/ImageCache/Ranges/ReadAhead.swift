@@ -25,8 +25,8 @@ struct ReadAheadPlan {
     /// The window to load for sequential reads at a position. It ends where a block does.
     mutating func window(at position: Int64) -> Range<Int64> {
         length = min(max(Self.first, length * 2), Self.largest)
-        let (end, overflow) = (position / Self.first * Self.first).addingReportingOverflow(length)
-        return position..<(overflow ? .max : end > position ? end : end + Self.first)
+        let (end, overflow) = (position - position % Self.first).addingReportingOverflow(length)
+        return position..<(overflow ? .max : end)
     }
 
     /// Returns true if the window after the one that ends here is loaded in advance.

@@ -1,6 +1,5 @@
 import ConcurrencyPrimitives
 public import FoundationEssentials
-import Glibc
 import HTTPSemantics
 import HTTPTypes
 
@@ -97,9 +96,8 @@ public final class RemoteFile: Sendable {
                 isolation actor: isolated (any Actor)? = #isolation
             ) async throws(ImageCacheError) -> Data? {
                 guard position < end else { return nil }
-                let (blockEnd, overflow) = (position / RangePlan.block).advanced(by: 1)
-                    .multipliedReportingOverflow(by: RangePlan.block)
-                let piece = position..<(overflow ? end : Swift.min(blockEnd, end))
+                let count = Swift.min(RangePlan.block - position % RangePlan.block, end - position)
+                let piece = position..<position + count
                 let bytes = try await ahead.read(piece)
                 position = bytes.count < piece.count ? end : piece.upperBound
                 return bytes.isEmpty ? nil : bytes
@@ -131,11 +129,11 @@ extension DownloadCache {
 /// The ranges of one version of a file.
 private final class RangeSource: Sendable {
     private struct State {
-        /// The validators and the length of the version that was read first.
-        var version: [String?]?
+        /// The version that was read first.
+        var version: RepresentationVersion?
         var size: Int64?
-        /// The file, if all of it is stored.
-        var file: CachedFile?
+        /// A response from the whole file, if all of it is stored.
+        var whole: CachedResponse?
     }
 
     private let cache: DownloadCache
@@ -151,7 +149,7 @@ private final class RangeSource: Sendable {
 
     func readAhead() -> ReadAhead {
         ReadAhead(on: cache.executor) { [self] (range) async throws(ImageCacheError) in
-            try await load(.from(range.lowerBound, through: range.upperBound - 1))
+            try await load(ByteRange(range))
         }
     }
 
@@ -161,21 +159,25 @@ private final class RangeSource: Sendable {
 
     /// Loads the bytes of a range; those that the file has.
     func load(_ range: ByteRange) async throws(ImageCacheError) -> Data {
-        if let file = state.withLock({ $0.file }) {
-            let bytes = range.resolved(length: file.size) ?? 0..<0
-            return try await read(bytes, of: file.body.descriptor, retaining: file)
-        }
         if case .suffix(0) = range { return Data() }
-        let response = try await response(to: range.text)
-        if response.head.status == .rangeNotSatisfiable { return Data() }
-        guard let content = response.range, let descriptor = response.descriptor else {
-            throw ImageCacheError(
-                response.head.status == .gatewayTimeout ? .notCached : .status(response.head.status.code),
-                url: request.urlWithoutUserinfo, message: "the range could not be read")
+        let response: CachedResponse
+        let bytes: Range<Int64>
+        if let (whole, size) = state.withLock({ state in state.whole.map { ($0, state.size ?? 0) } }) {
+            (response, bytes) = (whole, range.resolved(length: size) ?? 0..<0)
+        } else {
+            response = try await self.response(to: range.text)
+            if response.head.status == .rangeNotSatisfiable { return Data() }
+            guard let content = response.range else {
+                throw ImageCacheError(
+                    response.head.status == .gatewayTimeout ? .notCached : .status(response.head.status.code),
+                    url: request.urlWithoutUserinfo, message: "the range could not be read")
+            }
+            // An origin that ignores ranges has sent the whole file.
+            bytes = (size.map { range.resolved(length: $0) ?? 0..<0 } ?? content).clamped(to: content)
         }
-        // An origin that ignores ranges has sent the whole file.
-        let wanted = size.map { range.resolved(length: $0) ?? 0..<0 } ?? content
-        return try await read(wanted.clamped(to: content), of: descriptor, retaining: response)
+        do throws(ImageCacheError) { return try await response.bytes(in: bytes) } catch {
+            throw error.with(url: request.url)
+        }
     }
 
     /// The response to a range of the version that was read first.
@@ -184,50 +186,15 @@ private final class RangeSource: Sendable {
         request.fields[.range] = "bytes=\(range)"
         let response = try await cache.response(for: request)
         let fields = response.head.headerFields
-        let total = response.file?.size ?? ContentRange(fields)?.total
-        let version = [fields[.eTag], fields[.lastModified], total.map { "\($0)" }]
+        let size = response.file?.size ?? ContentRange(fields)?.total
+        let version = RepresentationVersion(fields, length: size)
         let isSame = state.withLock { state in
-            let known = state.version ?? version
-            guard known == version else { return false }
-            state.version = known
-            state.size = total
-            state.file = state.file ?? response.file
+            guard state.version ?? version == version else { return false }
+            (state.version, state.size) = (version, size)
+            if response.file != nil { state.whole = state.whole ?? response }
             return true
         }
         if !isSame { throw failure("the file changed at the origin between two of its ranges") }
         return response
     }
-
-    private func read(
-        _ range: Range<Int64>, of descriptor: Int32, retaining owner: some Sendable
-    ) async throws(ImageCacheError) -> Data {
-        let url = request.urlWithoutUserinfo
-        return try await BlockingExecutor.copies.run { () throws(ImageCacheError) in
-            var data = Data(count: range.count)
-            let failure = data.withUnsafeMutableBytes { buffer in
-                withExtendedLifetime(owner) { readBytes(range, of: descriptor, into: buffer) }
-            }
-            guard let failure else { return data }
-            throw ImageCacheError(
-                .store(.io), url: url,
-                message: failure == 0
-                    ? "the stored bytes were cut"
-                    : "the stored bytes cannot be read: \(String(cString: strerror(failure)))")
-        }
-    }
-}
-
-/// Reads all bytes of a range. Returns the error number of a failure, or 0 if the file ends before the range does.
-private func readBytes(
-    _ range: Range<Int64>, of descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer
-) -> Int32? {
-    var filled = 0
-    while filled < range.count {
-        let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
-        let count = pread(descriptor, rest.baseAddress, rest.count, off_t(range.lowerBound) + off_t(filled))
-        if count < 0, errno == EINTR { continue }
-        guard count > 0 else { return count < 0 ? errno : 0 }
-        filled += count
-    }
-    return nil
 }

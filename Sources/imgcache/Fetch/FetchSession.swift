@@ -303,9 +303,9 @@ final class FetchSession: Sendable {
         switch cause?.code {
         case .taken: return again
         case .held, .tooLarge: return moreCapacity
+        case .full where cause?.isAtCapacity == true: return moreCapacity
         default: break
         }
-        if cause?.isAtCapacity == true { return moreCapacity }
         if let cache, cause?.errno == ENOENT, cause?.path?.hasPrefix(cache.directory) == true { return again }
         return error.code == .notStorable ? "use -o FILE to download it without storing it" : nil
     }

@@ -139,6 +139,12 @@ import Testing
         }
     }
 
+    @Test func `a request that must not be stored reaches the origin as it is`() async throws {
+        let bench = try Bench(representation, .shared)
+        _ = try await get("0-9,20-29", of: bench, [.cacheControl: "no-store"])
+        #expect(bench.transport.requests.map { $0.fields[.range] } == ["bytes=0-9,20-29"])
+    }
+
     @Test func `HEAD and other methods have no parts`() async throws {
         let bench = try Bench(representation, .shared)
         var request = ForwardRequest(Bench.url)
