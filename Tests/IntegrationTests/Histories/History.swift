@@ -139,6 +139,8 @@ struct History {
     }
 
     private mutating func remove(_ path: String) async throws {
+        // A response that the origin sends during the removal may be stored after it.
+        let count = count
         try await cache.remove(FileRequest(origin.url(path)))
         model.removed(path, scope: nil, after: count)
         note("removed \(path)")
@@ -153,6 +155,7 @@ struct History {
         var request = FileRequest(origin.url(path))
         request.method = .post
         request.body = [1]
+        let count = count
         let answer = try? await cache.forward(request)
         guard answer?.head.status == .noContent else { return note("POST \(path) failed") }
         model.removed(path, scope: nil, after: count)

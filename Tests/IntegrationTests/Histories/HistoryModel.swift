@@ -113,7 +113,9 @@ struct HistoryModel {
         }
         if emission.identity.status == 400 { return "the refusal of an odd request" }
         for removal in removals where removal.path == request.path && removal.after > index {
-            if removal.scope == home(of: emission) { return "\(what), which was removed" }
+            if removal.scope == home(of: emission), !isPartOfOwn(emission, for: request, status) {
+                return "\(what), which was removed"
+            }
         }
         let later = before.dropFirst(index + 1).contains { other in
             other.identity.path == request.path && other.kind == .whole && isStorable(other)
@@ -154,6 +156,11 @@ struct HistoryModel {
     /// In whose part of the store it is.
     private func home(of emission: Emission) -> String? {
         isShared && Terms(emission.resource, isShared: isShared).isForEverybody ? nil : emission.scope
+    }
+
+    /// True for a part of a body, in the namespace of its owner. A body comes to its home when it is complete.
+    private func isPartOfOwn(_ emission: Emission, for request: HistoryRequest, _ status: Int) -> Bool {
+        status == 206 && emission.kind != .whole && emission.scope != nil && emission.scope == request.scope
     }
 
     private func isVisible(_ emission: Emission, to request: HistoryRequest) -> Bool {
