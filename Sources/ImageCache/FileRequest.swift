@@ -93,6 +93,11 @@ public struct FileRequest: Sendable {
     /// True to resume a partial download of an earlier run, false to drop it. Default true.
     public var resumes = true
 
+    /// The path of a file that another program has left of the body, such as an incomplete download. It is the beginning of the body if
+    /// nothing else is held of it and a collision-resistant digest verifies the whole (``integrity``, ``sha256``). If the digest is wrong, the
+    /// whole body is fetched. The file is only read. Default: none.
+    public var adoptedFile: String?
+
     /// The handling of a response that must not be stored (`no-store`, RFC 9111 section 5.2.2.5). Default: ``NoStoreBehavior/deliver``.
     public var noStoreBehavior = NoStoreBehavior.deliver
 

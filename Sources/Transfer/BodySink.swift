@@ -128,11 +128,16 @@ public struct HeldPartial: Sendable, Equatable {
     }
 }
 
-/// A validator that proves a later response to be of the same representation, byte for byte. `If-Range` may contain only these validators (RFC 9110
-/// section 13.1.5). ``ResponseHead/resumeValidator`` returns one.
+/// The proof that the bytes of a later response continue those that are held.
+///
+/// An entity-tag or a date proves each response to be of the same representation, byte for byte. `If-Range` may contain only these (RFC 9110
+/// section 13.1.5), and ``ResponseHead/resumeValidator`` returns one of them.
 public enum ResumeValidator: Sendable, Hashable {
     /// A strong entity-tag with its quotes.
     case etag(String)
     /// The value of a `Last-Modified` field that counts as strong (RFC 9110 section 8.8.2.2).
     case lastModified(String)
+    /// The digest of the whole body, which the sink verifies at the end. Ranges are requested without `If-Range`, and only their lengths are
+    /// compared: until the end, the bytes may be those of two versions.
+    case digest
 }

@@ -201,6 +201,40 @@ private let otherResourceCases: [ActionCase] = [
         finalURL: "HTTP://Origin.Example:80/%66ile?Expires=1&Signature=s&Key-Pair-Id=k", expected: .action(taken)),
 ]
 
+private let byDigest = HeldPartial(validator: .digest, total: 1000, missing: [400..<1000], url: origin)
+private let endlessByDigest = HeldPartial(validator: .digest, total: nil, missing: [400..<Int64.max], url: origin)
+
+/// The digest of the whole proves the bytes, so only places and lengths count.
+private let digestCases: [ActionCase] = [
+    .init(
+        testDescription: "206 without a validator, to bytes that a digest proves", held: byDigest, status: 206,
+        fields: fields { $0[.eTag] = nil }, expected: .action(taken)),
+    .init(
+        testDescription: "206 with any ETag, to bytes that a digest proves", held: byDigest, status: 206, fields: right,
+        expected: .action(taken)),
+    .init(
+        testDescription: "206 of another resource, to bytes that a digest proves", held: byDigest, status: 206,
+        fields: right, finalURL: "http://mirror.example/file", expected: .action(taken)),
+    .init(
+        testDescription: "206 of another total, to bytes that a digest proves", held: byDigest, status: 206,
+        fields: fields { $0[.contentRange] = "bytes 400-999/1001" }, expected: .restart("1001 bytes in all")),
+    .init(
+        testDescription: "206 of another range, to bytes that a digest proves", held: byDigest, status: 206,
+        fields: fields { $0[.contentRange] = "bytes 401-999/1000" }, expected: .restart("bytes 401-999")),
+    .init(
+        testDescription: "206 with a Content-Encoding, to bytes that a digest proves", held: byDigest, status: 206,
+        fields: fields { $0[.contentEncoding] = "gzip" }, expected: .restart("Content-Encoding")),
+    .init(
+        testDescription: "200 to bytes that a digest proves", held: byDigest, status: 200,
+        fields: [.contentLength: "1000"], expected: .takeWhole(length: 1000, saying: "ranges are ignored")),
+    .init(
+        testDescription: "416 with the total of what is held, which a digest proves", held: endlessByDigest,
+        status: 416, fields: [.contentRange: "bytes */400"], expected: .action(.alreadyComplete(total: 400))),
+    .init(
+        testDescription: "416 with a smaller total than what is held, which a digest proves", held: endlessByDigest,
+        status: 416, fields: [.contentRange: "bytes */399"], expected: .restart("416")),
+]
+
 private let otherCases: [ActionCase] = [
     .init(
         testDescription: "200 to a range", status: 200, fields: [.contentLength: "900"],
@@ -281,7 +315,7 @@ private let otherCases: [ActionCase] = [
 
 @Suite("A response to a range request")
 struct ResumeActionTests {
-    @Test(arguments: partialCases + otherResourceCases + otherCases)
+    @Test(arguments: partialCases + otherResourceCases + digestCases + otherCases)
     func `the head decides what becomes of the held bytes`(_ row: ActionCase) {
         let plan = ResumePlan(
             method: row.method, fields: row.requestFields, held: row.held, mayResume: true, url: origin)

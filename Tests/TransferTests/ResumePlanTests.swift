@@ -6,7 +6,8 @@ import Testing
 
 @Suite("The request of an attempt")
 struct ResumePlanTests {
-    private let url = "http://origin.example/file"
+    private static let url = "http://origin.example/file"
+    private let url = Self.url
 
     private func plan(
         _ validator: ResumeValidator = .etag("\"v1\""), total: Int64? = 1000, missing: [Range<Int64>],
@@ -30,6 +31,14 @@ struct ResumePlanTests {
         let plan = ResumePlan(method: .get, fields: [:], held: held, mayResume: true, url: other)
         #expect(plan.range == nil && plan.ifRange == nil)
         #expect(plan.refusal?.contains("another resource") == true)
+    }
+
+    @Test(arguments: [url, "http://mirror.example/file"])
+    func `bytes that a digest proves are continued at any resource, without If-Range`(_ other: String) {
+        let held = HeldPartial(validator: .digest, total: 1000, missing: [400..<1000], url: Self.url)
+        let plan = ResumePlan(method: .get, fields: [:], held: held, mayResume: true, url: other)
+        #expect(plan.range == "400-")
+        #expect(plan.ifRange == nil)
     }
 
     @Test func `a hole is asked for with both its ends`() {

@@ -39,6 +39,7 @@ struct FetchDriver {
     /// The digest that the response announced, if a body with it seems to be stored.
     private var announced: Digest?
     private var mayReuseBodies = true
+    private var joinsByDigest = true
 
     private var fetch: Fetch { task.context }
     private var conditional: ConditionalRequest { machine.conditional }
@@ -244,7 +245,7 @@ struct FetchDriver {
         prepare(attempt)
         let request = OriginRequest(
             resolved: resolved, conditional: conditional, generation: generation, task: task, consumer: consumer,
-            lock: lock, mayReuseBodies: mayReuseBodies)
+            lock: lock, mayReuseBodies: mayReuseBodies, joinsByDigest: joinsByDigest)
         let sink = try ResponseSink(request, by: fetcher)
         self.sink = sink
         do throws(TransferError) {
@@ -267,6 +268,10 @@ struct FetchDriver {
             fetch.shared.withLock { $0.fill = fill }
         // Readers of the file may have got blocks that were altered.
         case .repair: fetch.growth.restart()
+        case .fromStart:
+            joinsByDigest = false
+            fetch.growth.restart()
+            fetch.trace.notify("* starting over: the joined body has another digest\n")
         case .withoutStoredBodies: mayReuseBodies = false
         case .unconditional, .withoutPartial: break
         }
@@ -322,7 +327,9 @@ struct FetchDriver {
         }
         sink.passed?.finish(.failure(ImageCacheError(error)))
         if (error.cause as? StoreError)?.code == .tooLarge { sink.discard() } else { sink.leavePartials() }
-        guard let head = (error.cause as? ResponseSink.StaleIsBetter)?.head else { return .originFailed(error) }
+        guard let head = (error.cause as? ResponseSink.StaleIsBetter)?.head else {
+            return .originFailed(error.explained(by: sink.target?.download.obstacle))
+        }
         forwardStatus = head.status.code
         return .errorStatus(head.status, ImageCacheError(error), at: fetcher.now())
     }
@@ -367,8 +374,16 @@ struct FetchDriver {
         let (result, sink) = try response()
         guard let target = sink.target else { throw .withoutResponse(resolved) }
         fetch.report { $0.phase = .storing }
-        let stored = try await fetcher.store(
-            result, sink: target.download, writer: target.writer, resolved: resolved, status, generation)
+        let stored: CachedFile
+        do throws(ImageCacheError) {
+            stored = try await fetcher.store(
+                result, sink: target.download, writer: target.writer, resolved: resolved, status, generation)
+        } catch {
+            guard error.code == .wrongBytes, !error.isOfAlteredPartial, target.download.isJoinedByDigest else {
+                throw error
+            }
+            return .joinedWrongly(error)
+        }
         sink.leaveOther()
         file = fetcher.replace(conditional, by: stored, resolved)
         return stored.isStored ? .committed : .outdated
@@ -409,5 +424,15 @@ extension ImageCacheError {
 
     static func withoutResponse(_ resolved: ResolvedRequest) -> ImageCacheError {
         ImageCacheError(.wrongBytes, url: resolved.url, message: "the transfer ended without a response")
+    }
+}
+
+extension TransferError {
+    /// The error of a transfer that failed in the middle of a body, with the reason why the body cannot be continued.
+    fileprivate func explained(by obstacle: String?) -> TransferError {
+        guard let obstacle, isRetryable, bytesReceived > 0 else { return self }
+        var error = self
+        error.message += "; \(obstacle)"
+        return error
     }
 }

@@ -75,6 +75,8 @@ struct FetchMachine: Sendable {
     private var failure = ImageCacheError.cancelled
     /// The remaining requests for a body whose blocks were altered on disk.
     private var repairs = Self.attempts
+    /// True if a body that is wrong as joined may be requested again, from its start.
+    private var mayStartOver = true
     /// The remaining confirmations of a body whose resource was invalidated during the transfer.
     private var renewals = Self.attempts
 
@@ -159,6 +161,10 @@ struct FetchMachine: Sendable {
             renewals -= 1
             return go(.renewing, .renew)
         case (.storing, .committed): return end(.serve)
+        case (.storing, .joinedWrongly(let error)):
+            guard mayStartOver, consumer.isFile, request.cacheRequest.isSafe else { return end(.fail(error)) }
+            mayStartOver = false
+            return askOrigin(.fromStart)
         case (.storing, .outdated): return mustBeStored ? go(.lookingUpLater, .lookUp(.later)) : end(.serve)
         case (.lookingUpLater, .lookedUp(.hit)): return end(.serve)
         case (.lookingUpLater, .lookedUp): return end(.fail(.purged(request)))
@@ -277,6 +283,8 @@ enum FetchEvent: Sendable {
     /// - Parameter isOutdated: True if the resource was invalidated since the request.
     case bodyEnded(isOutdated: Bool = false)
     case committed
+    /// The body was joined without a validator, and does not have the digest that was to prove it. It was discarded.
+    case joinedWrongly(ImageCacheError)
     /// The body is complete and was not stored: its resource was invalidated, a later response has its place, or it must not be stored.
     case outdated
     case confirmed
@@ -308,7 +316,7 @@ enum FetchAction: Sendable {
     case confirm
     /// Lets the origin confirm the received body in the resource's current generation: `bodyEnded`.
     case renew
-    /// Commits the received body: `committed` or `outdated`.
+    /// Commits the received body: `committed`, `outdated` or `joinedWrongly`.
     case store
     /// Reads the age that a pin allows: `pin`.
     case readPin
@@ -347,6 +355,8 @@ enum OriginAttempt: Sendable {
     case unconditional
     /// The store had no room for the rest of a partial, so that the whole body is requested.
     case withoutPartial
+    /// The body was joined by its digest alone, and was wrong. The whole body is requested.
+    case fromStart
 }
 
 /// The outcome of a fetch.

@@ -69,6 +69,8 @@ extension Fetcher {
     }
 
     private func candidate(_ partial: OpenPartials.Item, for resolved: ResolvedRequest) -> PartialCandidate? {
+        // Without a validator, only a digest of the whole proves what was joined.
+        guard partial.record.validator != nil else { return nil }
         // The partial of a response that must not be stored is kept for its own download alone.
         var response = partial.record.response
         guard rules.storability(of: response, to: resolved.cacheRequest).isStorable else { return nil }

@@ -15,16 +15,18 @@ struct OriginRequest: Sendable {
     let lock: ByteLock?
     /// False after a stored body that was to replace the response turned out to be damaged.
     var mayReuseBodies = true
+    /// False after a body that was joined by its digest alone was wrong.
+    var joinsByDigest = true
     var fetch: Fetch { task.context }
 
     /// Begins a body in the store.
     func storing(under key: EntryKey, by fetcher: Fetcher) throws(ImageCacheError) -> ResponseSink.Storing {
         let writer = try fetcher.beginBody(key, generation)
-        return .init(
-            download: DownloadSink(
-                resolved: resolved, rules: fetcher.rules, writer: writer, fetch: fetch,
-                sharing: fetcher.remoteSource?.sharing(of: resolved, under: key, generation.epoch, fetch)),
-            writer: writer)
+        let download = DownloadSink(
+            resolved: resolved, rules: fetcher.rules, writer: writer, fetch: fetch,
+            sharing: fetcher.remoteSource?.sharing(of: resolved, under: key, generation.epoch, fetch),
+            joinsByDigest: joinsByDigest)
+        return .init(download: download, writer: writer)
     }
 
     /// Returns true if a stale response is served instead of one with this status. For files this is decided after the transfer.

@@ -1,6 +1,7 @@
 import ConcurrencyPrimitives
 import Digests
 import DiskStore
+import FoundationEssentials
 import Glibc
 import HTTPCaching
 import HTTPTypes
@@ -29,6 +30,14 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     private(set) var encoded: [UInt8]?
     /// True if the response may be stored for other requests.
     private(set) var isStorable = true
+    /// True if the response has no strong validator, so that only the digest that the request expects can prove a body with later bytes.
+    private var isProvedByDigest = false
+    /// True if such bytes were joined: a wrong digest may mean that they are those of two versions.
+    private(set) var isJoinedByDigest = false
+    /// False after a body that was joined in this way had the wrong digest.
+    private let joinsByDigest: Bool
+    /// True if the held bytes are those of a file that another program left.
+    private var isAdopted = false
     /// True if the writer holds a partial of another variant. It is not resumed, and is kept until the requested variant's body replaces it.
     private var holdsOther = false
     /// The digest of the body's first `digested` bytes; `nil` if no digest is expected, or if bytes are missing from it.
@@ -41,8 +50,12 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     /// The digest that the body's first response announced. A later response of another mirror does not replace it.
     private var announced: Digest?
 
-    init(resolved: ResolvedRequest, rules: CacheRules, writer: BodyWriter, fetch: Fetch, sharing: PartSharing? = nil) {
+    init(
+        resolved: ResolvedRequest, rules: CacheRules, writer: BodyWriter, fetch: Fetch, sharing: PartSharing? = nil,
+        joinsByDigest: Bool = true
+    ) {
         self.fetch = fetch
+        self.joinsByDigest = joinsByDigest
         self.sharing = sharing
         self.resolved = resolved
         self.rules = rules
@@ -58,8 +71,37 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         }
         isStorable = refusal(to: record.response) == nil
         self.record = record
+        isProvedByDigest = mayJoinByDigest
         announced = record.response.verifiableDigest
         if !keepsPartial { self.record = nil }
+    }
+
+    /// True if the request's digest of the whole may replace the validator that the response does not have. The digest that a response announces
+    /// may not: readers follow such a body before it is verified.
+    private var mayJoinByDigest: Bool {
+        guard joinsByDigest, let record else { return false }
+        return record.validator == nil && record.isDivisible && resolved.request.isIdentifiedByDigest
+    }
+
+    /// Begins with the bytes of a file that another program has left of the body, if nothing else is held.
+    ///
+    /// - Throws: The errors of the store. A file that cannot be read is ignored.
+    func adopt(_ path: String, at now: Date) throws(ImageCacheError) {
+        guard record == nil, !holdsOther, resolved.isResumable, resolved.request.isIdentifiedByDigest,
+            let file = AdoptedFile(path)
+        else { return }
+        let head = ResponseHead(
+            status: .ok, fields: [:], finalURL: resolved.url, requestTime: now, responseTime: now)
+        let record = ResponseRecord(head, answering: resolved, rules: rules)
+        self.record = record
+        (isProvedByDigest, isAdopted) = (true, true)
+        do throws(StoreError) {
+            try writer.start(header: record.encoded, total: nil)
+            while let bytes = file.next() { try writer.write(bytes) }
+            try writer.endRange(complete: false)
+        } catch {
+            throw ImageCacheError(error)
+        }
     }
 
     // MARK: BodySink
@@ -67,7 +109,8 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     func attach(_ transfer: any TransferControl) { fetch.attach(transfer, priority: resolved.request.priority) }
 
     func held() -> HeldPartial? {
-        guard let record, let validator = record.validator, let held = writer.held else { return nil }
+        let validator = isProvedByDigest ? .digest : record?.validator
+        guard let record, let validator, let held = writer.held else { return nil }
         return HeldPartial(
             validator: validator, lastModified: record.strongLastModified, total: held.total, missing: held.missing,
             url: record.finalURL)
@@ -80,17 +123,34 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         case .whole(let length):
             try beginWhole(head, length: length)
         case .range(let range, let total):
-            record?.update(by: head, to: resolved.cacheRequest, rules: rules)
+            try goOn(by: head)
             if digested != range.lowerBound { digest = nil }
             try writer.resume(at: range.lowerBound, total: total)
         case .alreadyComplete(let total):
-            record?.update(by: head, to: resolved.cacheRequest, rules: rules)
+            try goOn(by: head)
             try writer.resume(at: total, total: total)
         }
-        if isStorable, let record {
+        if isStorable, !isProvedByDigest, let record {
             sharing?.begin(record, placement, writer, joinsOther: placement.goesOn && isOfOther)
         }
         tellFollowers(placement)
+    }
+
+    /// Updates the record by a response that continues the held bytes.
+    private func goOn(by head: ResponseHead) throws(ImageCacheError) {
+        if isAdopted, head.status == .partialContent {
+            // The file came without a response.
+            var whole = head
+            whole.status = .ok
+            for name in [HTTPField.Name.contentRange, .contentLength] { whole.fields[name] = nil }
+            record = ResponseRecord(whole, answering: resolved, rules: rules)
+            try judgeStorability()
+        } else {
+            record?.update(by: head, to: resolved.cacheRequest, rules: rules)
+        }
+        guard isProvedByDigest else { return }
+        isJoinedByDigest = true
+        record?.removeValidators()
     }
 
     func heldBytes(_ range: Range<Int64>) -> [UInt8]? {
@@ -109,12 +169,9 @@ final class DownloadSink: BodySink, @unchecked Sendable {
 
     private func beginWhole(_ head: ResponseHead, length: Int64?) throws {
         let record = ResponseRecord(head, answering: resolved, rules: rules)
-        let refusal = refusal(to: record.response)
-        if let refusal, resolved.request.noStoreBehavior == .fail {
-            throw ImageCacheError(.notStorable, url: resolved.url, message: "must not be stored: \(refusal)")
-        }
-        isStorable = refusal == nil
         self.record = record
+        try judgeStorability()
+        (isProvedByDigest, isJoinedByDigest, isAdopted) = (mayJoinByDigest, false, false)
         holdsOther = false
         growth.restart()
         announced = record.response.verifiableDigest
@@ -126,6 +183,14 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         try writer.start(header: encoded, total: length)
     }
 
+    private func judgeStorability() throws(ImageCacheError) {
+        let refusal = record.flatMap { self.refusal(to: $0.response) }
+        if let refusal, resolved.request.noStoreBehavior == .fail {
+            throw ImageCacheError(.notStorable, url: resolved.url, message: "must not be stored: \(refusal)")
+        }
+        isStorable = refusal == nil
+    }
+
     private func refusal(to response: StoredResponse) -> NotStorableReason? {
         let storability = rules.storability(of: response, to: resolved.cacheRequest)
         if case .doNotStore(let refusal) = storability { return refusal } else { return nil }
@@ -133,7 +198,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
 
     /// True if the partial of a failed transfer may be kept and resumed later.
     private var keepsPartial: Bool {
-        resolved.isResumable && record?.validator != nil
+        resolved.isResumable && (record?.validator != nil || isProvedByDigest)
             && (isStorable || resolved.request.noStoreBehavior == .deliverKeepingPartial)
     }
 
@@ -216,6 +281,16 @@ final class DownloadSink: BodySink, @unchecked Sendable {
             do throws(StoreError) { try writer.verifyHeld() } catch { throw ImageCacheError(error) }
         }
         return .digest(actual.hexadecimal, expected: expected.hexadecimal)
+    }
+
+    /// The reason why a cut of this body means to begin it again; `nil` if it can be continued.
+    var obstacle: String? {
+        guard resolved.isResumable, let record, record.validator == nil, !isProvedByDigest,
+            record.response.status == .ok
+        else { return nil }
+        if !record.isDivisible { return "a body with a Content-Encoding cannot be continued" }
+        return
+            "the server gives neither a strong ETag nor a date, so a cut download can be continued only if its SHA-256 is given"
     }
 
     /// The body's SHA-256, after ``checkDigest()``; `nil` if no SHA-256 was expected.

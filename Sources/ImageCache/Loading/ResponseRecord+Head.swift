@@ -18,6 +18,12 @@ extension ResponseRecord {
     /// The `Last-Modified` date, if it is a strong validator.
     var strongLastModified: String? { head.validators.strongLastModified }
 
+    /// True if the response is a representation of which ranges can be requested. A body with a Content-Encoding is not resumed
+    /// (``ResponseHead/resumeValidator``).
+    var isDivisible: Bool {
+        (response.status == .ok || response.status == .partialContent) && !head.hasContentCoding
+    }
+
     private var head: ResponseHead {
         ResponseHead(
             status: response.status, fields: response.fields, finalURL: finalURL, requestTime: response.requestTime,
@@ -41,6 +47,12 @@ extension ResponseRecord {
         response = rules.freshened(
             response, by: fields, request: request.fields, redirects: head.storedRedirects, finalURL: head.finalURL,
             requestTime: head.requestTime, responseTime: head.responseTime)
+    }
+
+    /// Removes the validators. Those of a response prove nothing about a body of which other responses sent the beginning.
+    mutating func removeValidators() {
+        response.fields[.eTag] = nil
+        response.fields[.lastModified] = nil
     }
 }
 

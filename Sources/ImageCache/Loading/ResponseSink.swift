@@ -49,6 +49,11 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         hasBegun = request.fetch.start.settled() != nil
         whole =
             request.consumer.isOneClient ? nil : try request.storing(under: request.resolved.partialKey, by: fetcher)
+        if let path = request.resolved.request.adoptedFile, request.joinsByDigest,
+            request.conditional.candidates.isEmpty
+        {
+            try whole?.download.adopt(path, at: fetcher.now())
+        }
     }
 
     func attach(_ transfer: any TransferControl) {

@@ -46,8 +46,8 @@ package struct ResumePlan: Equatable {
             refusal = nil
             return
         }
-        let isSameResource = signatures.isSameResource(held.url, url)
-        if let defect = isSameResource ? held.defect : "the held bytes are of another resource (\(held.url))" {
+        let mayContinue = held.validator == .digest || signatures.isSameResource(held.url, url)
+        if let defect = mayContinue ? held.defect : "the held bytes are of another resource (\(held.url))" {
             self.held = nil
             requestedPart = .whole
             refusal = defect
@@ -73,6 +73,6 @@ package struct ResumePlan: Equatable {
         }
     }
 
-    /// The value of `If-Range` (RFC 9110 section 13.1.5), always sent with a range.
+    /// The value of `If-Range` (RFC 9110 section 13.1.5), sent with each range whose continuation a validator proves.
     package var ifRange: String? { requestedPart == .whole ? nil : held?.validator.fieldValue }
 }

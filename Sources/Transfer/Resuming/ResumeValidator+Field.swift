@@ -1,10 +1,11 @@
 import HTTPSemantics
 
 extension ResumeValidator {
-    /// The value for `If-Range`.
-    var fieldValue: String {
+    /// The value for `If-Range`; `nil` to send none.
+    var fieldValue: String? {
         switch self {
         case .etag(let value), .lastModified(let value): value
+        case .digest: nil
         }
     }
 
@@ -14,6 +15,7 @@ extension ResumeValidator {
         switch self {
         case .etag(let value): EntityTag(value)?.isWeak == false
         case .lastModified(let value): HTTPDate.isIMFFixdate(value)
+        case .digest: true
         }
     }
 }

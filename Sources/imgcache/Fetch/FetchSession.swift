@@ -14,6 +14,8 @@ final class FetchSession: Sendable {
     private let template: FileRequest
     private let dataSet: DataSetOptions
     private let isQuiet: Bool
+    /// True if incomplete files at the destination are continued.
+    private let adopts: Bool
     /// The inputs of the run.
     private let inputs: WorkQueue<FetchInput>
     private let ahead = LookupAhead()
@@ -24,9 +26,10 @@ final class FetchSession: Sendable {
 
     init(
         options: FetchingOptions, _ dataSet: DataSetOptions, _ inputs: WorkQueue<FetchInput>, _ batch: BatchOptions,
-        destination: OutputDestination, twins: TwinDownloads
+        destination: OutputDestination, adopts: Bool, twins: TwinDownloads
     ) throws {
         self.inputs = inputs
+        self.adopts = adopts
         self.destination = destination
         self.dataSet = dataSet
         self.twins = twins
@@ -85,6 +88,12 @@ final class FetchSession: Sendable {
     /// The threads on which the cache works.
     var executor: BlockingExecutor? { cache?.executor }
 
+    private func request(for download: ListedDownload) -> FileRequest {
+        var request = template.getting(download, requiresDigest: dataSet.requireDigest, isQuiet: isQuiet)
+        if adopts { request.adoptedFile = destination.path(of: download) }
+        return request
+    }
+
     /// The outcome of the look-up of an input, if several are looked up at a time.
     private func lookUp(_ place: Int) -> BatchLookup {
         let count = inputs.count.count
@@ -94,7 +103,7 @@ final class FetchSession: Sendable {
             var places: [Int] = []
             for (place, input) in zip(range, inputs[range]) {
                 guard case .download(let download) = input else { continue }
-                requests.append(template.getting(download, requiresDigest: dataSet.requireDigest, isQuiet: isQuiet))
+                requests.append(request(for: download))
                 places.append(place - range.lowerBound)
             }
             var outcomes = [BatchLookup](repeating: BatchLookup(), count: range.count)
@@ -120,10 +129,13 @@ final class FetchSession: Sendable {
             if case .invalid(let error) = input { result.fail(Failure(.usage, "\(error)")) }
             return result
         }
-        let request = template.getting(download, requiresDigest: dataSet.requireDigest, isQuiet: isQuiet)
+        let request = request(for: download)
         var result = FetchResult(url: request.urlWithoutUserinfo)
         await result.timed { result in
             do {
+                if adopts, request.expectedDigest?.algorithm.isCollisionResistant != true {
+                    throw Failure(.usage, "--adopt needs a SHA-2 of the file, by --sha256 or a list")
+                }
                 try await twins.run(request.expectedDigest) {
                     try await fetch(request, download, into: &result, id: id, display)
                 }

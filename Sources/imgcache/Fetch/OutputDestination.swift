@@ -16,7 +16,7 @@ enum OutputDestination: Sendable {
         func folder(_ directory: String, _ naming: FileNaming) throws -> OutputDestination {
             .folder(
                 try FolderTargets(
-                    directory, naming, overwrite: options.force, linkMode: dataSet.effectiveLinkMode,
+                    directory, naming, overwrite: options.force || options.adopt, linkMode: dataSet.effectiveLinkMode,
                     downloads: downloads))
         }
         if let file = options.file {
@@ -93,6 +93,16 @@ enum OutputDestination: Sendable {
             return nil
         case .folder(let targets):
             return try targets.deliver(file, of: download, moving: moving, replacing: present)
+        }
+    }
+
+    /// The path of a download's file, as far as it is known before the response arrives; `nil` if it is not a file.
+    func path(of download: ListedDownload) -> String? {
+        switch self {
+        case .cachedPath, .standardOutput: return nil
+        case .file(let path, _):
+            if case .file(let target)? = try? ExportTarget(path) { return target } else { return nil }
+        case .folder(let targets): return targets.path(of: download, contentDisposition: nil)
         }
     }
 

@@ -67,6 +67,7 @@ struct FetchMachineTests {
     static let hit = FetchEvent.lookedUp(.hit())
     static let altered = FetchEvent.failed(
         ImageCacheError(StoreError(.altered, "altered")))
+    static let joinedWrongly = FetchEvent.joinedWrongly(ImageCacheError(.wrongBytes, message: "another digest"))
     static let broken = FetchEvent.failed(ImageCacheError(.store(.io), message: "broken"))
     static let unreachable = FetchEvent.originFailed(TransferError(.connect, url: StoredFixture.url, "refused"))
 
@@ -216,6 +217,11 @@ struct FetchMachineTests {
             file, storing + [altered, .bodyEnded(), altered, .bodyEnded(), altered, .bodyEnded()], altered,
             "fail wrongBytes", .ended),
         Row(response, storing, altered, "fail wrongBytes", .ended),
+        Row(file, storing, joinedWrongly, "ask origin fromStart", .askingOrigin),
+        Row(file, storing + [joinedWrongly, .bodyEnded()], joinedWrongly, "fail wrongBytes", .ended),
+        Row(file, storing + [joinedWrongly, .bodyEnded()], altered, "ask origin repair", .askingOrigin),
+        Row(file, storing + [joinedWrongly], unreachable, "fail unreachable", .ended),
+        Row(response, storing, joinedWrongly, "fail wrongBytes", .ended),
         Row(write, [.began, miss, .bodyEnded()], altered, "fail wrongBytes", .ended),
     ]
 
@@ -300,7 +306,7 @@ struct FetchMachineTests {
         (.comparing, file, asked + [.announcedStoredBody], ["compared"]),
         (.confirming, file, asked + [.notModified], ["confirmed", "evicted"]),
         (.renewing, kept, asked + [.bodyEnded(isOutdated: true)], ["bodyEnded"]),
-        (.storing, file, storing, ["committed", "outdated"]),
+        (.storing, file, storing, ["committed", "outdated", "joinedWrongly"]),
         (.lookingUpLater, kept, storing + [.outdated], ["miss", "hit", "notCached"]),
         (.readingPin, file, asked(about: .mustRevalidate) + [unreachable], ["pin"]),
         (.openingStale, file, asked(about: .stale) + [unreachable], ["opened", "evicted"]),
@@ -311,7 +317,7 @@ struct FetchMachineTests {
         .began, miss, hit, .lookedUp(.notCached), .locked, .lockedAfterChange, .busy, .followed, .notFollowable,
         .remoteStored, .remoteMissed, .passedThrough, .announcedStoredBody, .partialDropped, .compared(isEqual: true),
         .notModified, status(503), unreachable, .pin(maxStale: 5, at: now), .bodyEnded(), .committed, .outdated,
-        .confirmed, .opened, .evicted, broken, .cancelled,
+        .confirmed, .opened, .evicted, joinedWrongly, broken, .cancelled,
     ]
 
     @Test(arguments: Phase.allCases, allEvents)

@@ -62,6 +62,7 @@ struct PartIdentity: Hashable, Sendable {
         case .lastModified(let date):
             writer.write(UInt8(1))
             writer.write(date)
+        case .digest: return nil
         }
         writer.write(variant)
         writer.write(total)
