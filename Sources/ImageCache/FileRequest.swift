@@ -94,9 +94,14 @@ public struct FileRequest: Sendable {
     public var resumes = true
 
     /// The path of a file that another program has left of the body, such as an incomplete download. It is the beginning of the body if
-    /// nothing else is held of it and a collision-resistant digest verifies the whole (``integrity``, ``sha256``). If the digest is wrong, the
-    /// whole body is fetched. The file is only read. Default: none.
+    /// nothing else is held of it and a collision-resistant digest verifies the whole (``integrity``, ``sha256``). If the digest is wrong,
+    /// the whole body is fetched. The file is only read. Default: none.
     public var adoptedFile: String?
+
+    /// The paths of files that may have pieces of the body at the same places, such as an older version. They are read if the digests of
+    /// the pieces, the length and a collision-resistant digest of the whole are known (``integrity``), and only other pieces are fetched.
+    /// The stored body that the response will replace is always read. Default: none.
+    public var seedFiles: [String] = []
 
     /// The handling of a response that must not be stored (`no-store`, RFC 9111 section 5.2.2.5). Default: ``NoStoreBehavior/deliver``.
     public var noStoreBehavior = NoStoreBehavior.deliver

@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 import Foundation
 import TestSupport
 import Testing
@@ -266,5 +267,111 @@ import Testing
         let outcome = try await work.fetch("--adopt", "--segments", "1", "--sha256", sha256, "-o", path, origin.url())
         #expect(outcome.ending == .exited(5), "\(outcome)")
         #expect(FileManager.default.contents(atPath: path)?.count == Int(Self.cut))
+    }
+
+    // MARK: Pieces of older versions
+
+    /// A representation of which some bytes differ from another one's.
+    private static func changed(at offsets: [Int]) -> [UInt8] {
+        var bytes = plain.content.bytes()
+        for offset in offsets { bytes[offset] ^= 0xFF }
+        return bytes
+    }
+
+    private func metalink(_ bytes: [UInt8], pieces length: Int, _ url: String) -> String {
+        let hashes = stride(from: 0, to: bytes.count, by: length).map {
+            "<hash>\(SHA256.hex(of: Array(bytes[$0..<min(bytes.count, $0 + length)])))</hash>"
+        }
+        return """
+            <metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="a.bin"><size>\(bytes.count)</size>
+            <hash type="sha-256">\(SHA256.hex(of: bytes))</hash>
+            <pieces length="\(length)" type="sha-256">\(hashes.joined())</pieces><url>\(url)</url></file></metalink>
+            """
+    }
+
+    /// An origin that serves these bytes, and ranges of them.
+    private func origin(of bytes: [UInt8]) throws -> ScriptedOrigin {
+        try ScriptedOrigin { request in
+            let fields = [(name: "ETag", value: "\"\(SHA256.hex(of: bytes))\"")]
+            guard let asked = request["Range"]?.dropFirst("bytes=".count).split(separator: "-"),
+                let start = Int(asked[0])
+            else {
+                return [
+                    .head(status: 200, fields: fields + [(name: "Content-Length", value: "\(bytes.count)")]),
+                    .body(bytes),
+                ]
+            }
+            let end = min(bytes.count, asked.count > 1 ? (Int(asked[1]) ?? 0) + 1 : bytes.count)
+            let range = "bytes \(start)-\(end - 1)/\(bytes.count)"
+            let more = [(name: "Content-Length", value: "\(end - start)"), (name: "Content-Range", value: range)]
+            return [.head(status: 206, fields: fields + more), .body(Array(bytes[start..<end]))]
+        }
+    }
+
+    @Test(arguments: [(524_288, 1), (262_144, 1), (100_000, 2), (3_000_000, 12)])
+    func `of a new version only the pieces that changed are fetched`(length: Int, blocks: Int64) async throws {
+        let work = try TestWorkspace()
+        let new = Self.changed(at: [1_000_000])
+        let origin = try origin(of: new)
+        let folder = work.output("set")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try Data(Self.plain.content.bytes()).write(to: URL(fileURLWithPath: "\(folder)/a.bin"))
+        let list = work.output("new.meta4")
+        try metalink(new, pieces: length, origin.url("/a")).write(toFile: list, atomically: true, encoding: .utf8)
+        let outcome = try await work.fetch("--force", "-d", folder, "-i", list)
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(FileManager.default.contents(atPath: "\(folder)/a.bin") == Data(new))
+        let sent = origin.requests.reduce(0) { $0 + $1.bodyBytesSent }
+        #expect(sent <= max(blocks * blockSize, Int64(length)), "\(origin.requests.map { $0["Range"] })")
+        try await work.expectSoundStore()
+    }
+
+    @Test func `the stored version gives its pieces too, and the folder is brought up to date`() async throws {
+        let work = try TestWorkspace()
+        let (old, new) = (Self.plain.content.bytes(), Self.changed(at: [10, 2_000_000]))
+        let served = Locked(old)
+        let origin = try ScriptedOrigin { request in
+            let bytes = served.withLock { $0 }
+            let fields = [(name: "ETag", value: "\"\(SHA256.hex(of: bytes).prefix(8))\"")]
+            let asked = request["Range"].map {
+                $0.dropFirst("bytes=".count).split(separator: "-").compactMap { Int($0) }
+            }
+            guard let asked, let start = asked.first else {
+                return [
+                    .head(status: 200, fields: fields + [(name: "Content-Length", value: "\(bytes.count)")]),
+                    .body(bytes),
+                ]
+            }
+            let end = asked.count > 1 ? asked[1] + 1 : bytes.count
+            let range = "bytes \(start)-\(end - 1)/\(bytes.count)"
+            let more = [(name: "Content-Length", value: "\(end - start)"), (name: "Content-Range", value: range)]
+            return [.head(status: 206, fields: fields + more), .body(Array(bytes[start..<end]))]
+        }
+        let list = work.output("set.meta4")
+        for bytes in [old, new] {
+            served.withLock { $0 = bytes }
+            try metalink(bytes, pieces: 262_144, origin.url("/a")).write(
+                toFile: list, atomically: true, encoding: .utf8)
+            let outcome = try await work.fetch("-d", work.output("set"), "-i", list)
+            #expect(outcome.ending == .exited(0), "\(outcome)")
+            #expect(FileManager.default.contents(atPath: work.output("set/a.bin")) == Data(bytes))
+        }
+        #expect(origin.requests.count == 3)
+        #expect(origin.requests.dropFirst().reduce(0) { $0 + $1.bodyBytesSent } == 2 * blockSize)
+        try await work.expectSoundStore()
+    }
+
+    @Test func `a file without a right piece is no seed, and nothing is lost by it`() async throws {
+        let work = try TestWorkspace()
+        let bytes = Self.plain.content.bytes()
+        let origin = try origin(of: bytes)
+        let path = work.output("a.bin")
+        try Data(repeating: 7, count: bytes.count).write(to: URL(fileURLWithPath: path))
+        let list = work.output("new.meta4")
+        try metalink(bytes, pieces: 262_144, origin.url("/a")).write(toFile: list, atomically: true, encoding: .utf8)
+        let outcome = try await work.fetch("--force", "-d", work.output(""), "-i", list)
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(FileManager.default.contents(atPath: path) == Data(bytes))
+        #expect(origin.requests.map { $0["Range"] } == [nil])
     }
 }

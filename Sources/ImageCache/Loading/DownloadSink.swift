@@ -36,7 +36,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     private(set) var isJoinedByDigest = false
     /// False after a body that was joined in this way had the wrong digest.
     private let joinsByDigest: Bool
-    /// True if the held bytes are those of a file that another program left.
+    /// True if the held bytes are those of a file that came without a response.
     private var isAdopted = false
     /// True if the writer holds a partial of another variant. It is not resumed, and is kept until the requested variant's body replaces it.
     private var holdsOther = false
@@ -83,25 +83,67 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         return record.validator == nil && record.isDivisible && resolved.request.isIdentifiedByDigest
     }
 
-    /// Begins with the bytes of a file that another program has left of the body, if nothing else is held.
+    // MARK: Files of others
+
+    /// Begins with bytes that files already have, if nothing else is held and a digest verifies the whole.
     ///
+    /// If the digests and the length of the pieces are known, each right piece is used, wherever it is. Otherwise the first file is the beginning.
+    ///
+    /// - Parameters:
+    ///   - adopted: A file that begins with the body. It may also have pieces of it.
+    ///   - older: Files that may have pieces.
     /// - Throws: The errors of the store. A file that cannot be read is ignored.
-    func adopt(_ path: String, at now: Date) throws(ImageCacheError) {
-        guard record == nil, !holdsOther, resolved.isResumable, resolved.request.isIdentifiedByDigest,
-            let file = AdoptedFile(path)
+    func begin(with adopted: String?, _ older: [String], at now: Date) throws(ImageCacheError) {
+        guard joinsByDigest, record == nil, !holdsOther, resolved.isResumable, resolved.request.isIdentifiedByDigest
         else { return }
+        let integrity = resolved.request.integrity
+        do throws(StoreError) {
+            if let pieces = integrity.checkedPieces, let total = integrity.size, pieces.fits(size: total) {
+                guard total > BodyWriter.unit else { return }
+                let seeds = ([adopted].compactMap { $0 } + older).compactMap { SeedFile($0) }
+                let seeded = SeededPieces(pieces, total: total, in: seeds)
+                if !seeded.isEmpty { try begin(with: seeded, total: total, at: now) }
+            } else if let file = adopted.flatMap({ SeedFile($0) }) {
+                try begin(with: file, at: now)
+            }
+        } catch {
+            throw ImageCacheError(error)
+        }
+    }
+
+    private func begin(with file: SeedFile, at now: Date) throws(StoreError) {
+        try writer.start(header: headerOfAdopted(at: now), total: nil)
+        let buffer = BlockMemory.take(Int(BodyWriter.unit))
+        defer { BlockMemory.give(buffer) }
+        var position: Int64 = 0
+        while true {
+            let count = file.read(at: position, into: buffer)
+            if count == 0 { break }
+            try writer.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            position += Int64(count)
+        }
+        try writer.endRange(complete: false)
+    }
+
+    private func begin(with pieces: SeededPieces, total: Int64, at now: Date) throws(StoreError) {
+        try writer.start(header: headerOfAdopted(at: now), total: total)
+        let buffer = BlockMemory.take(Int(BodyWriter.unit))
+        defer { BlockMemory.give(buffer) }
+        for start in stride(from: 0, to: total, by: Int64.Stride(BodyWriter.unit)) {
+            let block = start..<min(start + BodyWriter.unit, total)
+            let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<block.count])
+            if pieces.read(block, into: bytes) { try writer.write(UnsafeRawBufferPointer(bytes), at: start) }
+        }
+    }
+
+    /// Makes the record of bytes that came without a response.
+    private func headerOfAdopted(at now: Date) -> [UInt8] {
         let head = ResponseHead(
             status: .ok, fields: [:], finalURL: resolved.url, requestTime: now, responseTime: now)
         let record = ResponseRecord(head, answering: resolved, rules: rules)
         self.record = record
         (isProvedByDigest, isAdopted) = (true, true)
-        do throws(StoreError) {
-            try writer.start(header: record.encoded, total: nil)
-            while let bytes = file.next() { try writer.write(bytes) }
-            try writer.endRange(complete: false)
-        } catch {
-            throw ImageCacheError(error)
-        }
+        return record.encoded
     }
 
     // MARK: BodySink

@@ -49,11 +49,20 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         hasBegun = request.fetch.start.settled() != nil
         whole =
             request.consumer.isOneClient ? nil : try request.storing(under: request.resolved.partialKey, by: fetcher)
-        if let path = request.resolved.request.adoptedFile, request.joinsByDigest,
-            request.conditional.candidates.isEmpty
-        {
-            try whole?.download.adopt(path, at: fetcher.now())
-        }
+        try beginWithFiles()
+    }
+
+    /// Begins with bytes that files already have: those that the request names, and the stored body that the response will replace.
+    private func beginWithFiles() throws(ImageCacheError) {
+        let file = resolved.request
+        guard let whole, request.joinsByDigest else { return }
+        let candidates = request.conditional.candidates
+        let hasPieces = file.integrity.checkedPieces != nil && file.integrity.size != nil
+        let stored = hasPieces ? candidates.first.flatMap { try? fetcher.store.open($0.entry) } : nil
+        let adopted = candidates.isEmpty || hasPieces ? file.adoptedFile : nil
+        guard adopted != nil || stored != nil || !file.seedFiles.isEmpty else { return }
+        try whole.download.begin(
+            with: adopted, file.seedFiles + [stored?.path].compactMap { $0 }, at: fetcher.now())
     }
 
     func attach(_ transfer: any TransferControl) {

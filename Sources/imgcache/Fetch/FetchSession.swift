@@ -91,6 +91,7 @@ final class FetchSession: Sendable {
     private func request(for download: ListedDownload) -> FileRequest {
         var request = template.getting(download, requiresDigest: dataSet.requireDigest, isQuiet: isQuiet)
         if adopts { request.adoptedFile = destination.path(of: download) }
+        if download.pieces != nil { request.seedFiles = [destination.path(of: download)].compactMap { $0 } }
         return request
     }
 
