@@ -103,6 +103,9 @@ public struct FileRequest: Sendable {
     /// The stored body that the response will replace is always read. Default: none.
     public var seedFiles: [String] = []
 
+    /// Bytes of the body that files have, found before the request. The digest of the whole verifies them, also a SHA-1.
+    package var seed: (any BodySeed)?
+
     /// The handling of a response that must not be stored (`no-store`, RFC 9111 section 5.2.2.5). Default: ``NoStoreBehavior/deliver``.
     public var noStoreBehavior = NoStoreBehavior.deliver
 

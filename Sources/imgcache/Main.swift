@@ -12,7 +12,7 @@ struct Main: AsyncParsableCommand {
             RemoveCommand.self, PruneCommand.self, ClearCommand.self, VerifyCommand.self,
             SyncCommand.self, RecordsCommand.self,
             PinCommand.self, PinsCommand.self, UnpinCommand.self,
-            SignCommand.self, ServeCommand.self, FleetCommand.self,
+            ZsyncCommand.self, SignCommand.self, ServeCommand.self, FleetCommand.self,
         ]
     )
 

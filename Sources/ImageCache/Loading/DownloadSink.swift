@@ -38,6 +38,15 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     private let joinsByDigest: Bool
     /// True if the held bytes are those of a file that came without a response.
     private var isAdopted = false
+    /// The validator of the responses that continue a body without one. It says nothing about the bytes before them.
+    private var continuation: ResumeValidator?
+    /// Files that have bytes of the body, and the ranges that they do not have.
+    private var seed: (any BodySeed)?
+    private var holes: [Range<Int64>] = []
+    /// The end of the range that is being received.
+    private var rangeEnd: Int64 = 0
+    /// Missing ranges with fewer bytes between them are one request.
+    private static let leastGap: Int64 = 16 << 10
     /// True if the writer holds a partial of another variant. It is not resumed, and is kept until the requested variant's body replaces it.
     private var holdsOther = false
     /// The digest of the body's first `digested` bytes; `nil` if no digest is expected, or if bytes are missing from it.
@@ -80,64 +89,106 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     /// may not: readers follow such a body before it is verified.
     private var mayJoinByDigest: Bool {
         guard joinsByDigest, let record else { return false }
-        return record.validator == nil && record.isDivisible && resolved.request.isIdentifiedByDigest
+        return record.validator == nil && record.isDivisible
+            && (resolved.request.isIdentifiedByDigest || resolved.request.seed != nil && expected != nil)
     }
 
-    // MARK: Files of others
+    // MARK: Bytes of files
 
-    /// Begins with bytes that files already have, if nothing else is held and a digest verifies the whole.
+    /// Begins with the bytes of a file that another program has left, if nothing else is held and a digest verifies the whole.
     ///
-    /// If the digests and the length of the pieces are known, each right piece is used, wherever it is. Otherwise the first file is the beginning.
-    ///
-    /// - Parameters:
-    ///   - adopted: A file that begins with the body. It may also have pieces of it.
-    ///   - older: Files that may have pieces.
     /// - Throws: The errors of the store. A file that cannot be read is ignored.
-    func begin(with adopted: String?, _ older: [String], at now: Date) throws(ImageCacheError) {
-        guard joinsByDigest, record == nil, !holdsOther, resolved.isResumable, resolved.request.isIdentifiedByDigest
-        else { return }
-        let integrity = resolved.request.integrity
+    func begin(with path: String, at now: Date) throws(ImageCacheError) {
+        guard mayBeginWithFiles, record == nil, resolved.request.isIdentifiedByDigest, let file = SeedFile(path) else {
+            return
+        }
         do throws(StoreError) {
-            if let pieces = integrity.checkedPieces, let total = integrity.size, pieces.fits(size: total) {
-                guard total > BodyWriter.unit else { return }
-                let seeds = ([adopted].compactMap { $0 } + older).compactMap { SeedFile($0) }
-                let seeded = SeededPieces(pieces, total: total, in: seeds)
-                if !seeded.isEmpty { try begin(with: seeded, total: total, at: now) }
-            } else if let file = adopted.flatMap({ SeedFile($0) }) {
-                try begin(with: file, at: now)
+            try writer.start(header: headerOfFiles(at: now), total: nil)
+            let buffer = BlockMemory.take(Int(BodyWriter.unit))
+            defer { BlockMemory.give(buffer) }
+            var position: Int64 = 0
+            while !Task.isCancelled {
+                let count = file.read(at: position, into: buffer)
+                if count == 0 { break }
+                try writer.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                position += Int64(count)
             }
+            try writer.endRange(complete: false)
         } catch {
             throw ImageCacheError(error)
         }
     }
 
-    private func begin(with file: SeedFile, at now: Date) throws(StoreError) {
-        try writer.start(header: headerOfAdopted(at: now), total: nil)
-        let buffer = BlockMemory.take(Int(BodyWriter.unit))
-        defer { BlockMemory.give(buffer) }
-        var position: Int64 = 0
-        while true {
-            let count = file.read(at: position, into: buffer)
-            if count == 0 { break }
-            try writer.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            position += Int64(count)
+    /// Begins with all blocks that a seed has as a whole, and takes the bytes between its missing ranges from it later. Bytes that are held by a
+    /// validator are not replaced.
+    ///
+    /// - Throws: The errors of the store.
+    func begin(with seed: any BodySeed, at now: Date) throws(ImageCacheError) {
+        guard mayBeginWithFiles, record == nil || isProvedByDigest, seed.total > BodyWriter.unit else { return }
+        if record != nil, writer.held?.total != seed.total { return }
+        holes = seed.missing.merged(over: Self.leastGap)
+        if holes == [0..<seed.total] { return }
+        do throws(StoreError) {
+            if record == nil { try writer.start(header: headerOfFiles(at: now), total: seed.total) }
+            self.seed = seed
+            try copyBlocks(of: seed)
+        } catch {
+            throw ImageCacheError(error)
         }
-        try writer.endRange(complete: false)
     }
 
-    private func begin(with pieces: SeededPieces, total: Int64, at now: Date) throws(StoreError) {
-        try writer.start(header: headerOfAdopted(at: now), total: total)
+    private func copyBlocks(of seed: any BodySeed) throws(StoreError) {
+        let missing = writer.held?.missing ?? [0..<seed.total]
         let buffer = BlockMemory.take(Int(BodyWriter.unit))
         defer { BlockMemory.give(buffer) }
-        for start in stride(from: 0, to: total, by: Int64.Stride(BodyWriter.unit)) {
-            let block = start..<min(start + BodyWriter.unit, total)
-            let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<block.count])
-            if pieces.read(block, into: bytes) { try writer.write(UnsafeRawBufferPointer(bytes), at: start) }
+        for range in missing {
+            for start in Swift.stride(from: range.lowerBound, to: range.upperBound, by: Int64.Stride(BodyWriter.unit)) {
+                let block = start..<min(start + BodyWriter.unit, range.upperBound)
+                if Task.isCancelled { return }
+                guard start % BodyWriter.unit == 0, [block].intersection(holes).isEmpty else { continue }
+                let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<block.count])
+                if seed.read(block, into: bytes) {
+                    try writer.write(UnsafeRawBufferPointer(bytes), at: start)
+                } else {
+                    holes = (holes + [block]).sorted { $0.lowerBound < $1.lowerBound }.merged(over: 0)
+                }
+            }
         }
     }
+
+    /// Copies a range within one block from the seed. The writer has the bytes before it.
+    private func copy(_ range: Range<Int64>) throws {
+        guard let seed, !range.isEmpty else { return }
+        let buffer = BlockMemory.take(Int(BodyWriter.unit))
+        defer { BlockMemory.give(buffer) }
+        let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<range.count])
+        guard seed.read(range, into: bytes) else {
+            throw ImageCacheError(
+                .wrongBytes, url: resolved.url, message: "a file of which bytes were used has changed; try again")
+        }
+        try writer.write(UnsafeRawBufferPointer(bytes), at: range.lowerBound)
+    }
+
+    /// Copies the bytes of a block that are before a missing range.
+    private func copySeed(before offset: Int64) throws {
+        let start = offset - offset % BodyWriter.unit
+        guard seed != nil, start < offset else { return }
+        let missing = writer.held?.missing.first { $0.contains(offset) }?.lowerBound ?? start
+        try copy(max(start, missing)..<offset)
+    }
+
+    /// Copies the bytes of a block that follow a missing range.
+    private func copySeed(after offset: Int64) throws {
+        guard let seed, offset % BodyWriter.unit != 0 else { return }
+        let end = min(offset - offset % BodyWriter.unit + BodyWriter.unit, seed.total)
+        let next = holes.first { $0.lowerBound >= offset }?.lowerBound ?? end
+        try copy(offset..<min(end, next))
+    }
+
+    private var mayBeginWithFiles: Bool { joinsByDigest && !holdsOther && resolved.isResumable }
 
     /// Makes the record of bytes that came without a response.
-    private func headerOfAdopted(at now: Date) -> [UInt8] {
+    private func headerOfFiles(at now: Date) -> [UInt8] {
         let head = ResponseHead(
             status: .ok, fields: [:], finalURL: resolved.url, requestTime: now, responseTime: now)
         let record = ResponseRecord(head, answering: resolved, rules: rules)
@@ -151,11 +202,17 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     func attach(_ transfer: any TransferControl) { fetch.attach(transfer, priority: resolved.request.priority) }
 
     func held() -> HeldPartial? {
-        let validator = isProvedByDigest ? .digest : record?.validator
-        guard let record, let validator, let held = writer.held else { return nil }
-        return HeldPartial(
-            validator: validator, lastModified: record.strongLastModified, total: held.total, missing: held.missing,
-            url: record.finalURL)
+        let validator = isProvedByDigest ? continuation ?? .digest : record?.validator
+        guard let record, let validator else { return nil }
+        guard let seed else {
+            return writer.held.map {
+                HeldPartial(
+                    validator: validator, lastModified: record.strongLastModified, total: $0.total, missing: $0.missing,
+                    url: record.finalURL)
+            }
+        }
+        let missing = (writer.held?.missing ?? [0..<seed.total]).intersection(holes)
+        return HeldPartial(validator: validator, total: seed.total, missing: missing, url: record.finalURL)
     }
 
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
@@ -166,6 +223,8 @@ final class DownloadSink: BodySink, @unchecked Sendable {
             try beginWhole(head, length: length)
         case .range(let range, let total):
             try goOn(by: head)
+            try copySeed(before: range.lowerBound)
+            rangeEnd = range.upperBound
             if digested != range.lowerBound { digest = nil }
             try writer.resume(at: range.lowerBound, total: total)
         case .alreadyComplete(let total):
@@ -192,6 +251,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         }
         guard isProvedByDigest else { return }
         isJoinedByDigest = true
+        continuation = record?.validator ?? continuation
         record?.removeValidators()
     }
 
@@ -214,6 +274,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         self.record = record
         try judgeStorability()
         (isProvedByDigest, isJoinedByDigest, isAdopted) = (mayJoinByDigest, false, false)
+        (continuation, seed, holes) = (nil, nil, [])
         holdsOther = false
         growth.restart()
         announced = record.response.verifiableDigest
@@ -259,7 +320,8 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         sharing?.wrote(offset..<offset + Int64(bytes.count), writer)
     }
 
-    let segmentUnit: Int64? = BodyWriter.unit
+    /// `nil` for a body of which files have bytes: it is received in order.
+    var segmentUnit: Int64? { seed == nil ? BodyWriter.unit : nil }
 
     /// Limits how far segments run ahead of the readers of a followed body, and of the uploads of a shared one.
     var segmentLimit: Int64? {
@@ -272,7 +334,9 @@ final class DownloadSink: BodySink, @unchecked Sendable {
 
     func end(_ ending: AttemptEnding) throws {
         switch ending {
-        case .complete: try writer.endRange(complete: true)
+        case .complete:
+            try writer.endRange(complete: true)
+            try copySeed(after: rangeEnd)
         case .cut: try writer.endRange(complete: false)
         case .discarded:
             record = nil  // the next `begin` restarts the writer

@@ -56,13 +56,21 @@ final class ResponseSink: BodySink, @unchecked Sendable {
     private func beginWithFiles() throws(ImageCacheError) {
         let file = resolved.request
         guard let whole, request.joinsByDigest else { return }
+        if let seed = file.seed { return try whole.download.begin(with: seed, at: fetcher.now()) }
         let candidates = request.conditional.candidates
-        let hasPieces = file.integrity.checkedPieces != nil && file.integrity.size != nil
-        let stored = hasPieces ? candidates.first.flatMap { try? fetcher.store.open($0.entry) } : nil
-        let adopted = candidates.isEmpty || hasPieces ? file.adoptedFile : nil
-        guard adopted != nil || stored != nil || !file.seedFiles.isEmpty else { return }
-        try whole.download.begin(
-            with: adopted, file.seedFiles + [stored?.path].compactMap { $0 }, at: fetcher.now())
+        guard let pieces = file.integrity.checkedPieces, let total = file.integrity.size, pieces.fits(size: total),
+            file.isIdentifiedByDigest
+        else {
+            if let path = file.adoptedFile, candidates.isEmpty {
+                try whole.download.begin(with: path, at: fetcher.now())
+            }
+            return
+        }
+        let stored = candidates.first.flatMap { try? fetcher.store.open($0.entry) }
+        let paths = [file.adoptedFile].compactMap { $0 } + file.seedFiles + [stored?.path].compactMap { $0 }
+        let files = paths.compactMap { SeedFile($0) }
+        guard !files.isEmpty else { return }
+        try whole.download.begin(with: SeededPieces(pieces, total: total, in: files), at: fetcher.now())
     }
 
     func attach(_ transfer: any TransferControl) {

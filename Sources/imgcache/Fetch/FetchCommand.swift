@@ -36,6 +36,9 @@ struct FetchCommand: AsyncParsableCommand {
     @OptionGroup(title: "Data sets")
     var dataSet: DataSetOptions
 
+    @OptionGroup(title: "Data sets")
+    var delta: ZsyncOptions
+
     @OptionGroup
     var fetching: FetchingOptions
 
@@ -49,6 +52,7 @@ struct FetchCommand: AsyncParsableCommand {
         guard output.directory?.isEmpty != true else { throw ValidationError("-d expects a directory.") }
         try output.validate(isTree: dataSet.tree != nil)
         try dataSet.validate(urls, batch, output)
+        try delta.validate(urls, batch)
         try fetching.validate(urls, batch, output: output.file, takes: "URL")
     }
 

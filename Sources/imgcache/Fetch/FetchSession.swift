@@ -16,6 +16,7 @@ final class FetchSession: Sendable {
     private let isQuiet: Bool
     /// True if incomplete files at the destination are continued.
     private let adopts: Bool
+    private let delta: ZsyncOptions
     /// The inputs of the run.
     private let inputs: WorkQueue<FetchInput>
     private let ahead = LookupAhead()
@@ -26,10 +27,11 @@ final class FetchSession: Sendable {
 
     init(
         options: FetchingOptions, _ dataSet: DataSetOptions, _ inputs: WorkQueue<FetchInput>, _ batch: BatchOptions,
-        destination: OutputDestination, adopts: Bool, twins: TwinDownloads
+        destination: OutputDestination, adopts: Bool, delta: ZsyncOptions, twins: TwinDownloads
     ) throws {
         self.inputs = inputs
         self.adopts = adopts
+        self.delta = delta
         self.destination = destination
         self.dataSet = dataSet
         self.twins = twins
@@ -161,12 +163,17 @@ final class FetchSession: Sendable {
             where error.code == .wrongBytes && !request.mirrors.isEmpty && result.resumedFrom > 0
         {
             try await fetchOnce(request, download, into: &result, id: id, display)
+        } catch let error as ImageCacheError
+            where error.code == .wrongBytes && delta.isAutomatic && request.expectedDigest == nil
+        {
+            // The control file may be that of another version.
+            try await fetchOnce(request, download, usesDelta: false, into: &result, id: id, display)
         }
     }
 
     private func fetchOnce(
-        _ request: FileRequest, _ download: ListedDownload, into result: inout FetchResult, id: Int,
-        _ display: ProgressDisplay?
+        _ request: FileRequest, _ download: ListedDownload, usesDelta: Bool = true, into result: inout FetchResult,
+        id: Int, _ display: ProgressDisplay?
     ) async throws {
         let present = destination.present(at: download) { former(of: request) }
         var request = request
@@ -175,6 +182,10 @@ final class FetchSession: Sendable {
             return try deliver(file, of: request, download, present, &result, isFallback: false)
         }
         request.lookedUp = outcome.lookedUp
+        if let cache, usesDelta, delta.zsync != nil {
+            let files = [former(of: request)?.path, destination.path(of: download)].compactMap { $0 }
+            try await delta.prepare(&request, from: cache, template: template, besides: files)
+        }
         if let cache, try fallbackHoldingPartial(request, cache) == nil {
             let file: CachedFile?
             do {

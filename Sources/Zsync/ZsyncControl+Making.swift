@@ -1,0 +1,43 @@
+import Glibc
+
+extension ZsyncControl {
+    /// The usual block size for a file of a length, as `zsyncmake` chooses it.
+    package static func blockSize(for length: Int64) -> Int { length < 100_000_000 ? 2048 : 4096 }
+
+    /// The checksums of a file, made block by block.
+    package struct Maker {
+        private var control: ZsyncControl
+
+        /// - Parameter length: The length of the file in bytes.
+        package init(length: Int64, blockSize: Int) {
+            // As zsyncmake: one false match in a million files, if the blocks are random.
+            let blocks = Double(max(1, (length + Int64(blockSize) - 1) / Int64(blockSize)))
+            let run = length > Int64(blockSize) ? 2 : 1
+            let size = max(1, Double(length))
+            let rolling = Int(((log2(size) + log2(Double(blockSize))) / Double(run) / 8 - 0.6).rounded(.up))
+            let byCollisions = ((20 + (log2(size) + log2(1 + blocks)) / Double(run)) / 8).rounded(.up)
+            let byBlocks = ((20 + log2(1 + blocks)) / 8 + 0.9).rounded(.down)
+            control = ZsyncControl(
+                length: length, blockSize: blockSize, run: run, rollingBytes: min(4, max(2, rolling)),
+                strongBytes: min(16, max(4, Int(max(byCollisions, byBlocks)))), checksums: [])
+        }
+
+        /// Adds a block; the last one is filled up with zeros.
+        package mutating func add(_ block: UnsafeRawBufferPointer) {
+            let sum = RollingChecksum(block).value
+            for byte in (0..<control.rollingBytes).reversed() {
+                control.checksums.append(UInt8(truncatingIfNeeded: sum >> (8 * UInt32(byte))))
+            }
+            let digest = MD4.digest(block)
+            for place in 0..<control.strongBytes {
+                control.checksums.append(UInt8(truncatingIfNeeded: digest[place / 4] >> (8 * UInt32(place % 4))))
+            }
+        }
+
+        package func finished(filename: String, url: String, sha1: String) -> ZsyncControl {
+            var control = control
+            (control.filename, control.url, control.sha1) = (filename, url, sha1)
+            return control
+        }
+    }
+}

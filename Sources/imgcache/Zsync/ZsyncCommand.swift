@@ -1,0 +1,117 @@
+import ArgumentParser
+import Digests
+import Glibc
+import ImageCache
+import Zsync
+
+struct ZsyncCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "zsync", abstract: "Make control files, by which a new version costs what changed.",
+        discussion: """
+            Writes FILE.zsync for each file, in the format of zsync 0.6. Publish it beside the file: 'imgcache fetch --zsync auto URL', or zsync \
+            itself, then fetches only the blocks that its user does not have. Compressed files seldom share blocks with an older version; \
+            'gzip --rsyncable' and 'zstd --rsyncable' help.
+            """)
+
+    @Argument(help: ArgumentHelp("The files.", valueName: "file"))
+    var files: [String]
+
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        help: ArgumentHelp("Write the control file of the only file here.", valueName: "file"))
+    var output: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The URL of the only file, if it is not published beside its control file under its own name.",
+            valueName: "url"))
+    var url: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The length of a block: a power of two from 256 (default: 2048, for files from 100 MB on 4096).",
+            valueName: "bytes"))
+    var blockSize: Int?
+
+    @Flag(name: .customLong("force"), help: "Overwrite existing control files.")
+    var force = false
+
+    func validate() throws {
+        guard files.count == 1 || output == nil && url == nil else {
+            throw ValidationError("-o and --url go with one file.")
+        }
+        if let blockSize, !ZsyncControl.blockSizes.contains(blockSize) || blockSize & (blockSize - 1) != 0 {
+            throw ValidationError("--block-size takes a power of two from 256 to 16777216.")
+        }
+    }
+
+    func run() throws {
+        var status = ExitStatus.done
+        for path in files {
+            do {
+                let target = output ?? "\(path).zsync"
+                try AtomicFile.write(try control(of: path).encoded, to: target, overwrite: force)
+                Output.line(target)
+            } catch {
+                Output.error("\(error)")
+                if status == .done { status = ExitStatus(error) }
+            }
+        }
+        Output.exit(status)
+    }
+
+    private func control(of path: String) throws -> ZsyncControl {
+        guard let file = SeedFile(path) else {
+            throw Failure(.usage, "\(path): is no file with content that can be read")
+        }
+        let size = blockSize ?? ZsyncControl.blockSize(for: file.size)
+        let count = (file.size + Int64(size) - 1) / Int64(size)
+        guard count <= ZsyncControl.mostBlocks else {
+            throw Failure(.usage, "\(path): has too many blocks; take a larger --block-size")
+        }
+        var maker = ZsyncControl.Maker(length: file.size, blockSize: size)
+        let digest = try RunningDigest(.sha1)
+        let piece = max(size, 1 << 20)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: piece, alignment: 64)
+        defer { buffer.deallocate() }
+        var position: Int64 = 0
+        while position < file.size {
+            let wanted = Int(min(Int64(piece), file.size - position))
+            let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
+            guard file.read(at: position, into: bytes) == wanted else {
+                throw Failure(.store, "\(path): cannot be read, or changes")
+            }
+            digest.update(UnsafeRawBufferPointer(bytes))
+            // The last block is filled up with zeros.
+            let filled = (wanted + size - 1) / size * size
+            UnsafeMutableRawBufferPointer(rebasing: buffer[wanted..<filled]).initializeMemory(
+                as: UInt8.self, repeating: 0)
+            for start in stride(from: 0, to: filled, by: size) {
+                maker.add(UnsafeRawBufferPointer(rebasing: buffer[start..<start + size]))
+            }
+            position += Int64(wanted)
+        }
+        let name = String(path[(path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex)...])
+        return maker.finished(
+            filename: name, url: url ?? name.percentEncodedSegment,
+            sha1: digest.finish().map { byte in
+                let digits = String(byte, radix: 16)
+                return byte < 16 ? "0" + digits : digits
+            }.joined())
+    }
+}
+
+extension String {
+    /// The name as a segment of a URL's path.
+    fileprivate var percentEncodedSegment: String {
+        String(
+            decoding: utf8.flatMap { byte -> [UInt8] in
+                let isPlain =
+                    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) && byte < 0x80
+                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "-._~".utf8.contains(byte)
+                if isPlain { return [byte] }
+                let digits = String(byte, radix: 16, uppercase: true)
+                return Array("%\(digits.count < 2 ? "0" : "")\(digits)".utf8)
+            }, as: UTF8.self)
+    }
+}
