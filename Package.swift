@@ -169,8 +169,8 @@ let package = Package(
         .executableTarget(
             name: "imgcache-server",
             dependencies: [
-                "CLinux", "Digests", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy", "ImageProxyAdmin",
-                "ConcurrencyPrimitives", "ProcessLimits", "RemoteStore", "Transfer",
+                "CLinux", "Digests", "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy",
+                "ImageProxyAdmin", "ConcurrencyPrimitives", "ProcessLimits", "RemoteStore", "Transfer",
                 "URLSigning", "Units", httpTypes,
                 logging,
                 product("Configuration", "swift-configuration", for: "Service"),

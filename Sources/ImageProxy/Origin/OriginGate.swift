@@ -1,5 +1,6 @@
 import ConcurrencyPrimitives
 import Digests
+package import HTTPCaching
 package import HTTPSemantics
 package import HTTPTypes
 import ImageCache
@@ -34,6 +35,7 @@ package final class OriginGate: TransferGate {
     package let addressPolicy: AddressPolicy
     private let authorization: Authorization
     private let connections: Int?
+    private let lifetimes: LifetimeLimits
 
     /// The namespace of stored responses (`FileRequest.owner`). It keeps responses that one origin's keys gave access to from being served
     /// for another origin's request of the same URL. nil if requests are not authorized.
@@ -41,10 +43,11 @@ package final class OriginGate: TransferGate {
 
     /// - Parameters:
     ///   - connections: The number of concurrent transfers with the origin's host, or nil for the engine's limit.
+    ///   - lifetimes: The lifetimes of the origin's responses.
     ///   - verdict: Decides which hosts may be contacted.
     package init(
         name: String, base: OriginBase, health: OriginHealth, authorization: Authorization = Authorization(),
-        connections: Int? = nil,
+        connections: Int? = nil, lifetimes: LifetimeLimits = LifetimeLimits(),
         verdict: @escaping @Sendable (AddressPolicy.Endpoint) -> AddressPolicy.Verdict
     ) {
         self.name = name
@@ -52,6 +55,7 @@ package final class OriginGate: TransferGate {
         self.health = health
         self.authorization = authorization
         self.connections = connections
+        self.lifetimes = lifetimes
         namespace = authorization.namespace(at: base)
         addressPolicy = .judging(verdict)
     }
@@ -84,6 +88,15 @@ package final class OriginGate: TransferGate {
             }
         }
         return GateAdmission(request) { [health] in health.finished($0, permit) }
+    }
+
+    package func adjusted(_ head: ResponseHead, to request: TransferRequest) -> ResponseHead {
+        if lifetimes.isEmpty { return head }
+        var head = head
+        head.fields = lifetimes.applied(
+            to: head.fields, status: head.status, request: request.fields, receivedAt: head.responseTime,
+            by: CacheRules(mode: .shared))
+        return head
     }
 
     package func isOfOrigin(_ head: ResponseHead) -> Bool { (try? HTTPURL(head.finalURL)).map(isOwn) ?? true }

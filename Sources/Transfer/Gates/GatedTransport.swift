@@ -20,10 +20,11 @@ package struct GatedTransport: HTTPTransport {
         guard let report = admission.report else {
             return try await base.run(admission.request, into: sink, events: events)
         }
-        let observed = ObservedSink(sink, gate, report)
+        let observed = ObservedSink(sink, gate, admission.request, report)
         do throws(TransferError) {
-            let result = try await base.run(admission.request, into: observed, events: events)
+            var result = try await base.run(admission.request, into: observed, events: events)
             observed.report(result.head)
+            result.head = observed.adjusted(result.head)
             return result
         } catch {
             // A redirect to another origin is a response of the gate's origin, regardless of what follows.
@@ -36,18 +37,21 @@ package struct GatedTransport: HTTPTransport {
     package func shutDown() async { await base.shutDown() }
 }
 
-/// A sink that reports the first response head, even if the inner sink refuses the body.
+/// A sink that reports the first response head, even if the inner sink refuses the body, and passes each on as its gate adjusts it.
 final class ObservedSink: BodySink {
     private let base: any BodySink
     private let gate: any TransferGate
+    private let request: TransferRequest
     private let reporter: @Sendable (GateOutcome) -> Void
     private let hasReported = Locked(false)
 
     init(
-        _ base: any BodySink, _ gate: any TransferGate, _ reporter: @escaping @Sendable (GateOutcome) -> Void
+        _ base: any BodySink, _ gate: any TransferGate, _ request: TransferRequest,
+        _ reporter: @escaping @Sendable (GateOutcome) -> Void
     ) {
         self.base = base
         self.gate = gate
+        self.request = request
         self.reporter = reporter
     }
 
@@ -68,7 +72,12 @@ final class ObservedSink: BodySink {
 
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
         report(head)
-        try base.begin(head, placement)
+        try base.begin(adjusted(head), placement)
+    }
+
+    /// A response of another origin, after a redirect, is passed on as it is.
+    func adjusted(_ head: ResponseHead) -> ResponseHead {
+        gate.isOfOrigin(head) ? gate.adjusted(head, to: request) : head
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult { try base.write(bytes) }

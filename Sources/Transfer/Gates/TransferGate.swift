@@ -17,8 +17,15 @@ package protocol TransferGate: AnyObject, Sendable {
     /// - Throws: The error with which the transfer fails.
     func admit(_ request: TransferRequest) async throws(TransferError) -> GateAdmission
 
+    /// Returns a response head of the gate's origin as the transfer passes it on. The default changes nothing.
+    func adjusted(_ head: ResponseHead, to request: TransferRequest) -> ResponseHead
+
     /// Returns true if a response came from the gate's origin, and not from another one after a redirect.
     func isOfOrigin(_ head: ResponseHead) -> Bool
+}
+
+extension TransferGate {
+    package func adjusted(_ head: ResponseHead, to request: TransferRequest) -> ResponseHead { head }
 }
 
 /// A transfer that a gate admits.

@@ -63,6 +63,11 @@ struct ServerConfiguration: Sendable {
     var s3CredentialsFile: String?
     /// Names of fields with client assertions that are forwarded nevertheless.
     var passedFields: [String] = []
+    /// Lifetimes of the origin's responses; zero: none.
+    var defaultLifetime: Duration = .zero
+    var shortestLifetime: Duration = .zero
+    var longestLifetime: Duration = .zero
+    var staleLifetime: Duration = .zero
     var tellsTiming = false
     /// Query parameters that are part of a signature, in addition to the built-in list.
     var signatureParameters: [String] = []

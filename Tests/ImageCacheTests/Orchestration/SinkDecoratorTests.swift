@@ -88,7 +88,7 @@ import Testing
 
         func sink(over inner: any BodySink) -> any BodySink {
             switch self {
-            case .observed: ObservedSink(inner, OpenGate()) { _ in }
+            case .observed: ObservedSink(inner, OpenGate(), TransferRequest(url: Bench.url)) { _ in }
             case .checking: CheckingSink(inner, BodyIntegrity())
             case .segmented:
                 SegmentedTransfer(

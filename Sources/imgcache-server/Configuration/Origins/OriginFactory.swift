@@ -1,5 +1,6 @@
 import ConcurrencyPrimitives
 import FoundationEssentials
+import HTTPCaching
 import HTTPTypes
 import ImageCache
 import ImageProxy
@@ -70,7 +71,8 @@ final class OriginFactory: Sendable {
         images.otherOrigins = endpoints.subtracting([location.endpoint].compactMap(\.self))
         let gate = OriginGate(
             name: origin.name, base: location.base, health: health(of: origin.name, at: location),
-            authorization: try authorization(settings, location), connections: connections
+            authorization: try authorization(settings, location), connections: connections,
+            lifetimes: settings.lifetimeLimits
         ) { [images] in images.verdict(on: $0) }
         let proxy = settings.proxyOptions(location)
         let responseFields = settings.responseFields
@@ -131,6 +133,16 @@ final class OriginFactory: Sendable {
 }
 
 extension ServerConfiguration {
+    fileprivate var lifetimeLimits: LifetimeLimits {
+        func limit(_ time: Duration) -> Duration? { time == .zero ? nil : time }
+        var limits = LifetimeLimits()
+        limits.usual = limit(defaultLifetime)
+        limits.shortest = limit(shortestLifetime)
+        limits.longest = limit(longestLifetime)
+        limits.stale = limit(staleLifetime)
+        return limits
+    }
+
     /// nil disables the breaker.
     fileprivate var breakerLimits: OriginBreaker.Limits? {
         guard breakerFailures > 0 else { return nil }

@@ -20,6 +20,21 @@ extension Setting {
         ).reloadable.perOrigin,
         count("origin-retries", \.originRetries, 0...100, "The number of retries without progress.")
             .reloadable.perOrigin,
+        time(
+            "default-ttl", \.defaultLifetime, mayBeZero: true,
+            "The lifetime of successful responses that give none, as if the origin had sent it; 0: none."
+        ).reloadable.perOrigin,
+        time(
+            "min-ttl", \.shortestLifetime, mayBeZero: true,
+            "The shortest lifetime of successful responses, except for no-store, no-cache, private and cookies; 0: any."
+        ).reloadable.perOrigin,
+        time(
+            "max-ttl", \.longestLifetime, mayBeZero: true, "The longest lifetime that a response may give; 0: any."
+        ).reloadable.perOrigin,
+        time(
+            "stale-ttl", \.staleLifetime, mayBeZero: true,
+            "The time after its lifetime for which a response is served while it is validated or the origin fails; 0: as the response says."
+        ).reloadable.perOrigin,
         bytes("max-response-size", \.maxResponseSize, atLeast: 1, "The greatest size of a response from the origin.")
             .reloadable.perOrigin,
         count(

@@ -1,0 +1,88 @@
+import FoundationEssentials
+import HTTPTypes
+import Testing
+
+@testable import HTTPCaching
+
+@Suite("Lifetimes of an operator's own")
+struct LifetimeLimitsTests {
+    private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+    private static let now = Date(timeIntervalSince1970: 784_111_777)
+
+    private func applied(
+        _ limits: LifetimeLimits, to fields: HTTPFields, status: Int = 200, request: HTTPFields = [:]
+    ) -> HTTPFields {
+        limits.applied(
+            to: fields, status: .init(code: status), request: request, receivedAt: Self.now,
+            by: CacheRules(mode: .shared))
+    }
+
+    /// All four: 10 minutes by default, from 1 to 60 minutes, and 5 minutes stale.
+    private static var all: LifetimeLimits {
+        var limits = LifetimeLimits()
+        (limits.usual, limits.shortest, limits.longest) = (.seconds(600), .seconds(60), .seconds(3600))
+        limits.stale = .seconds(300)
+        return limits
+    }
+
+    private static let stale = ", stale-while-revalidate=300, stale-if-error=300"
+
+    @Test(
+        arguments: [
+            (nil, "max-age=600" + stale), ("public", "public, max-age=600" + stale),
+            ("max-age=5", "max-age=60" + stale), ("max-age=100", "max-age=100" + stale),
+            ("max-age=9999", "max-age=3600" + stale), ("s-maxage=5, max-age=99", "max-age=60, proxy-revalidate"),
+            ("max-age=100, s-maxage=200", "max-age=100, s-maxage=200"),
+            ("max-age=0, must-revalidate", "must-revalidate, max-age=60"),
+            ("max-age=100, stale-if-error=7", "max-age=100, stale-if-error=7, stale-while-revalidate=300"),
+            ("max-age=100, proxy-revalidate", "max-age=100, proxy-revalidate"),
+            ("ext=\"a, max-age=7\", max-age=5", "ext=\"a, max-age=7\", max-age=60" + stale),
+            ("no-store", "no-store"), ("private, max-age=9999", "private, max-age=9999"),
+            ("no-cache, max-age=1", "no-cache, max-age=1"),
+        ] as [(String?, String)])
+    func `what the origin says is kept within the limits`(_ said: String?, _ expected: String) {
+        var fields: HTTPFields = [.date: Self.date]
+        fields[.cacheControl] = said
+        #expect(applied(Self.all, to: fields)[.cacheControl] == expected)
+    }
+
+    @Test func `an age and an Expires belong to the lifetime that was replaced`() {
+        let fields: HTTPFields = [.date: Self.date, .age: "500", .expires: "Sun, 06 Nov 1994 08:49:39 GMT"]
+        let result = applied(Self.all, to: fields)
+        #expect(result[.cacheControl] == "max-age=60" + Self.stale)
+        #expect(result[.age] == nil && result[.expires] == nil)
+        let kept = applied(Self.all, to: [.date: Self.date, .age: "5", .cacheControl: "max-age=100"])
+        #expect(kept[.age] == "5")
+    }
+
+    @Test(arguments: [301, 404, 500, 503])
+    func `an error gets no lifetime, and a longer one is cut`(status: Int) {
+        #expect(applied(Self.all, to: [.date: Self.date], status: status)[.cacheControl] == nil)
+        let long = applied(Self.all, to: [.date: Self.date, .cacheControl: "max-age=9999"], status: status)
+        #expect(long[.cacheControl] == "max-age=3600")
+    }
+
+    @Test func `a response for one client gets no lifetime that others could use`() {
+        let plain: HTTPFields = [.date: Self.date]
+        #expect(applied(Self.all, to: plain, request: [.cookie: "a=1"])[.cacheControl] == nil)
+        var fields = plain
+        fields[.setCookie] = "a=1"
+        fields[.cacheControl] = "max-age=1"
+        #expect(applied(Self.all, to: fields)[.cacheControl] == "max-age=1")
+    }
+
+    @Test func `a 304 without a lifetime leaves that of the stored response`() {
+        #expect(applied(Self.all, to: [.date: Self.date], status: 304)[.cacheControl] == nil)
+        let said = applied(Self.all, to: [.date: Self.date, .cacheControl: "max-age=1"], status: 304)
+        #expect(said[.cacheControl] == "max-age=60" + Self.stale)
+    }
+
+    @Test func `a heuristic lifetime is replaced by the default one, and without one it is left`() {
+        let fields: HTTPFields = [.date: Self.date, .lastModified: "Sun, 06 Nov 1983 08:49:37 GMT"]
+        #expect(applied(Self.all, to: fields)[.cacheControl] == "max-age=600" + Self.stale)
+        var limits = LifetimeLimits()
+        limits.longest = .seconds(60)
+        #expect(applied(limits, to: fields)[.cacheControl] == nil)
+        #expect(applied(LifetimeLimits(), to: fields) == fields)
+    }
+}
