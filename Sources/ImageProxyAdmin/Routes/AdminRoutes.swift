@@ -109,15 +109,7 @@ struct AdminRoutes: Sendable {
     // MARK: Answers
 
     /// The readiness of the server's parts, of the store, and of the workers for images.
-    func state() async -> Readiness.State {
-        guard readiness.state == .ready else { return readiness.state }
-        do {
-            try await cache.checkWritable()
-            return cache.canDecodeImages ? .ready : .undecodable
-        } catch {
-            return .unwritable
-        }
-    }
+    func state() async -> Readiness.State { await readiness.state(with: cache) }
 
     private func summary() async throws -> SummaryResponse {
         let store = try await cache.statistics()

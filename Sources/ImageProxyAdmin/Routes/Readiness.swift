@@ -1,4 +1,5 @@
 import ConcurrencyPrimitives
+import ImageCache
 
 /// The server's readiness: set by its parts, read by `/readyz` and the page.
 package final class Readiness: Sendable {
@@ -13,6 +14,17 @@ package final class Readiness: Sendable {
     private let current = Locked(State.starting)
 
     var state: State { current.withLock { $0 } }
+
+    /// The readiness of the server's parts, of the store, and of the workers for images.
+    func state(with cache: DownloadCache) async -> State {
+        guard state == .ready else { return state }
+        do {
+            try await cache.checkWritable()
+            return cache.canDecodeImages ? .ready : .undecodable
+        } catch {
+            return .unwritable
+        }
+    }
 
     /// The data listener accepts connections.
     package func start() { current.withLock { if $0 == .starting { $0 = .ready } } }

@@ -63,6 +63,9 @@ struct ServerConfiguration: Sendable {
     var s3CredentialsFile: String?
     /// Names of fields with client assertions that are forwarded nevertheless.
     var passedFields: [String] = []
+    /// Paths of health checks on the port of clients.
+    var healthPath: String?
+    var readyPath: String?
     /// Lifetimes of the origin's responses; zero: none.
     var defaultLifetime: Duration = .zero
     var shortestLifetime: Duration = .zero

@@ -34,6 +34,14 @@ extension Setting {
             "public-hosts", "HOST,…", \.publicHosts,
             "Host names of the service, for absolute request targets; *.example.com for all subdomains."
         ) { hostProblem($0) }.reloadable,
+        text("health-path", "PATH", \.healthPath, "A path at the clients' address that is 200 while the process lives.")
+        {
+            healthPathProblem($0)
+        },
+        text(
+            "ready-path", "PATH", \.readyPath,
+            "A path at the clients' address that is 200 when the service is ready, otherwise 503, as /readyz is."
+        ) { healthPathProblem($0) },
         Setting(
             name: "admin", placeholder: "HOST:PORT",
             help: "The address of metrics, health, purging and the admin page; \"off\": none.",
@@ -240,6 +248,14 @@ extension Setting {
         } catch {
             return "cannot be used: \(error)"
         }
+    }
+
+    static func healthPathProblem(_ text: String) -> String? {
+        guard text.hasPrefix("/"), text != "/", text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), !text.contains("?")
+        else {
+            return "must be a path, such as /healthz"
+        }
+        return text.hasPrefix("/image/") ? "must not be below /image/" : nil
     }
 
     static func hostProblem(_ text: String) -> String? {

@@ -192,7 +192,10 @@ struct ServerParts: Sendable {
         present.withLock { $0 = origins }
         listener = Listener(
             settings: configuration.connectionSettings,
-            handler: Router(origins),
+            handler: HealthPaths(
+                before: Router(origins), health: configuration.healthPath, ready: configuration.readyPath,
+                administration,
+                cache: cache),
             observer: ServerObserver(metrics: metrics, ranking: administration.ranking, log: log),
             admission: Admission(configuration.admissionLimits),
             connections: ConnectionRegistry(

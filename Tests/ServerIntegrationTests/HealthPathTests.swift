@@ -1,0 +1,42 @@
+import TestSupport
+import Testing
+
+/// Health checks on the port of clients.
+@Suite(.fewAtATime) struct HealthPathTests {
+    private let origin: ScriptedOrigin
+
+    init() throws { origin = try ScriptedOrigin { _ in .status(404) } }
+
+    @Test func `both paths are answered without the origin, and no other is`() async throws {
+        let server = try await ServerProcess(
+            origin: origin.url(""), "--health-path", "/healthz", "--ready-path", "/-/ready")
+        let client = try Client(server.port)
+        for path in ["/healthz", "/-/ready", "/healthz?probe=1"] {
+            let response = try #require(client.get(path))
+            #expect(response.status == 200 && response.text == "ok\n", "\(path)")
+            #expect(response["Cache-Control"] == "no-store")
+            let head = client.ask("HEAD \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(head?.status == 200 && head?["Content-Length"] == "3")
+        }
+        #expect(origin.requests.isEmpty)
+        #expect(client.get("/healthz/more")?.status == 404)
+        #expect(client.ask("POST /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")?.status == 404)
+        #expect(origin.requests.count == 2)
+    }
+
+    @Test func `without the settings the paths are the origin's`() async throws {
+        let server = try await ServerProcess(origin: origin.url(""))
+        #expect(try Client(server.port).get("/healthz")?.status == 404)
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test(arguments: ["healthz", "/", "/a b", "/image/x", "/a?b"])
+    func `a path that cannot be one is refused at the start`(path: String) async throws {
+        let outcome = await CommandRunner.outcome(
+            of: try ChildProcess(
+                ServerProcess.executable, ["--print-config", "--origin", origin.url(""), "--health-path", path],
+                environment: ["PATH": "/usr/bin:/bin"]))
+        #expect(outcome.ending == .exited(2), "\(outcome)")
+        #expect(outcome.errorOutput.contains("health-path"), "\(outcome)")
+    }
+}
