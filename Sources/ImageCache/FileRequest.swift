@@ -100,7 +100,7 @@ public struct FileRequest: Sendable {
 
     /// The paths of files that may have pieces of the body at the same places, such as an older version. They are read if the digests of
     /// the pieces, the length and a collision-resistant digest of the whole are known (``integrity``), and only other pieces are fetched.
-    /// The stored body that the response will replace is always read. Default: none.
+    /// Default: none.
     public var seedFiles: [String] = []
 
     /// Bytes of the body that files have, found before the request. The digest of the whole verifies them, also a SHA-1.

@@ -1,8 +1,12 @@
 import Glibc
 
 extension ZsyncControl {
-    /// The usual block size for a file of a length, as `zsyncmake` chooses it.
-    package static func blockSize(for length: Int64) -> Int { length < 100_000_000 ? 2048 : 4096 }
+    /// The usual block size for a file of a length, as `zsyncmake` chooses it; larger for very large files.
+    package static func blockSize(for length: Int64) -> Int {
+        var size = length < 100_000_000 ? 2048 : 4096
+        while length / Int64(size) >= mostBlocks, size < blockSizes.upperBound { size *= 2 }
+        return size
+    }
 
     /// The checksums of a file, made block by block.
     package struct Maker {

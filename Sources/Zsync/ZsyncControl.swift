@@ -42,9 +42,9 @@ package struct ZsyncControl: Sendable, Equatable {
     private static let mostLines = 200
     package static let blockSizes = 256...(1 << 24)
     /// The largest number of blocks.
-    package static let mostBlocks: Int64 = 1 << 26
+    package static let mostBlocks: Int64 = 1 << 22
     /// The largest control file, in bytes.
-    package static let largest = Int64(mostBlocks) * 4
+    package static let largest = Int64(mostBlocks) * 20 + 65_536
 
     package var blockCount: Int { Int((length + Int64(blockSize) - 1) / Int64(blockSize)) }
 

@@ -2,7 +2,8 @@
 ///
 /// A window moves over each seed, byte by byte. Where its rolling checksum is that of a block, the MD4 decides; with ``ZsyncControl/run`` 2, the
 /// following block must match, too. After a match the window moves by a block. Equal blocks are searched once, and the number of different blocks with one
-/// checksum is limited: neither a seed of zeros nor a control file that lies makes the time grow with the square of the length.
+/// checksum is limited. The bytes whose MD4 matches no block are limited, too: neither a seed of zeros nor a control file that lies makes the time grow
+/// with the square of the length.
 package struct ZsyncSearch {
     /// The place of a block in a seed.
     package struct Place: Sendable, Equatable {
@@ -21,6 +22,8 @@ package struct ZsyncSearch {
     private var strong: [SIMD4<UInt32>] = []
     /// True for a class that has only the last block, which may be shorter.
     private var lastClass: Int32 = none
+    /// The remaining bytes of the seed whose MD4 may be computed in vain.
+    private var allowance: Int64 = 0
     /// The place of each class; a negative seed if it was not found.
     private var seeds: [Int32] = []
     private var offsets: [Int64] = []
@@ -126,8 +129,10 @@ package struct ZsyncSearch {
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 64)
         defer { memory.deallocate() }
         var window = Window(seed: seed, size: size)
+        allowance = 4 * size + 1 << 22
         while true {
             if Task.isCancelled { return false }
+            if allowance < 0 { break }
             // Keeps the bytes from the window on.
             let kept = window.end - window.position
             if window.position > 0, kept > 0 {
@@ -201,7 +206,7 @@ package struct ZsyncSearch {
                     continue
                 }
             }
-            guard position + span < window.end else { break }
+            guard position + span < window.end, allowance >= 0 else { break }
             known = nil
             let middle = memory[position &+ block]
             first.move(removing: memory[position], adding: middle, shift: shift)
@@ -229,6 +234,7 @@ package struct ZsyncSearch {
                 continue
             }
             let own = digest ?? MD4.digest(first) & strongMask
+            if digest == nil { allowance -= Int64(first.count) }
             digest = own
             guard strong[Int(one)] == own else { continue }
             if let second, other != Self.none {
@@ -238,6 +244,7 @@ package struct ZsyncSearch {
                 note(other, in: window.seed, at: offset + Int64(control.blockSize), size: window.size)
             }
             note(one, in: window.seed, at: offset, size: window.size)
+            if !isFound { allowance += Int64(first.count) }
             isFound = true
         }
         return (isFound, following)

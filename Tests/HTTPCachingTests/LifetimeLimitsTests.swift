@@ -53,6 +53,23 @@ struct LifetimeLimitsTests {
         #expect(result[.age] == nil && result[.expires] == nil)
         let kept = applied(Self.all, to: [.date: Self.date, .age: "5", .cacheControl: "max-age=100"])
         #expect(kept[.age] == "5")
+        // A shorter lifetime does not make an old response young.
+        let cut = applied(Self.all, to: [.date: Self.date, .age: "4000", .cacheControl: "max-age=9000"])
+        #expect(cut[.age] == "4000" && cut[.cacheControl] == "max-age=3600" + Self.stale)
+        // Behind a cache that keeps Date, it would be as old as that.
+        let earlier = applied(Self.all, to: [.date: "Sun, 06 Nov 1994 08:29:37 GMT", .age: "1200"])
+        #expect(earlier[.date] == Self.date && earlier[.age] == nil)
+    }
+
+    @Test func `a targeted field is changed where the cache obeys it`() throws {
+        let name = try #require(HTTPField.Name("CDN-Cache-Control"))
+        let result = applied(Self.all, to: [.date: Self.date, name: "max-age=36000", .cacheControl: "no-store"])
+        #expect(result[name] == "max-age=3600" + Self.stale && result[.cacheControl] == "no-store")
+    }
+
+    @Test func `directives with a quotation mark that has no end are left as they are`() {
+        let fields: HTTPFields = [.date: Self.date, .cacheControl: "foo=\"bar, max-age=1"]
+        #expect(applied(Self.all, to: fields) == fields)
     }
 
     @Test(arguments: [301, 404, 500, 503])
@@ -75,6 +92,8 @@ struct LifetimeLimitsTests {
         #expect(applied(Self.all, to: [.date: Self.date], status: 304)[.cacheControl] == nil)
         let said = applied(Self.all, to: [.date: Self.date, .cacheControl: "max-age=1"], status: 304)
         #expect(said[.cacheControl] == "max-age=60" + Self.stale)
+        let other = applied(Self.all, to: [.date: Self.date, .cacheControl: "public"], status: 304)
+        #expect(other[.cacheControl] == "public, max-age=600" + Self.stale)
     }
 
     @Test func `a heuristic lifetime is replaced by the default one, and without one it is left`() {

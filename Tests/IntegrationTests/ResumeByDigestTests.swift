@@ -326,7 +326,39 @@ import Testing
         try await work.expectSoundStore()
     }
 
-    @Test func `the stored version gives its pieces too, and the folder is brought up to date`() async throws {
+    @Test func `a partial that ends within a block goes on with the pieces of an older file`() async throws {
+        let work = try TestWorkspace()
+        let new = Self.changed(at: [2_500_000])
+        let origin = try ScriptedOrigin { request in
+            let asked = request["Range"].map {
+                $0.dropFirst("bytes=".count).split(separator: "-").compactMap { Int($0) }
+            }
+            guard let asked, let start = asked.first else {
+                return [
+                    .head(status: 200, fields: [("Content-Length", "\(new.count)")]), .body(Array(new[..<1_500_123])),
+                    .cut(reset: false),
+                ]
+            }
+            let end = asked.count > 1 ? asked[1] + 1 : new.count
+            let fields = [
+                (name: "Content-Length", value: "\(end - start)"),
+                (name: "Content-Range", value: "bytes \(start)-\(end - 1)/\(new.count)"),
+            ]
+            return [.head(status: 206, fields: fields), .body(Array(new[start..<end]))]
+        }
+        let list = work.output("new.meta4")
+        try metalink(new, pieces: 262_144, origin.url("/a")).write(toFile: list, atomically: true, encoding: .utf8)
+        #expect(try await work.fetch("--retry", "0", "-d", work.output("set"), "-i", list).ending == .exited(3))
+        try FileManager.default.createDirectory(atPath: work.output("set"), withIntermediateDirectories: true)
+        try Data(Self.plain.content.bytes()).write(to: URL(fileURLWithPath: work.output("set/a.bin")))
+        let outcome = try await work.fetch("--force", "-d", work.output("set"), "-i", list)
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(FileManager.default.contents(atPath: work.output("set/a.bin")) == Data(new))
+        #expect(origin.requests.dropFirst().reduce(0) { $0 + $1.bodyBytesSent } <= blockSize)
+    }
+
+    @Test(arguments: [true, false])
+    func `the stored version gives its pieces too, and the folder is brought up to date`(keepsFile: Bool) async throws {
         let work = try TestWorkspace()
         let (old, new) = (Self.plain.content.bytes(), Self.changed(at: [10, 2_000_000]))
         let served = Locked(old)
@@ -355,6 +387,7 @@ import Testing
             let outcome = try await work.fetch("-d", work.output("set"), "-i", list)
             #expect(outcome.ending == .exited(0), "\(outcome)")
             #expect(FileManager.default.contents(atPath: work.output("set/a.bin")) == Data(bytes))
+            if !keepsFile { try FileManager.default.removeItem(atPath: work.output("set/a.bin")) }
         }
         #expect(origin.requests.count == 3)
         #expect(origin.requests.dropFirst().reduce(0) { $0 + $1.bodyBytesSent } == 2 * blockSize)

@@ -1,4 +1,5 @@
 package import FoundationEssentials
+import HTTPSemantics
 package import HTTPTypes
 
 /// The lifetimes that an operator sets for the responses of an origin. They change the fields of a response as if the origin had sent them so, for
@@ -35,24 +36,43 @@ package struct LifetimeLimits: Sendable, Hashable {
         let facts = ResponseFacts(fields, receivedAt: receivedAt, rules: rules)
         let flags = facts.directives.flags
         guard flags.isDisjoint(with: [.noStore, .noCache, .private]) else { return fields }
+        // A 304 that says nothing leaves the lifetime of the stored response, which had its limits.
+        let name = Self.fieldInForce(fields, facts, rules)
+        if status == .notModified, !fields.contains(name), !fields.contains(.expires) { return fields }
         let own = explicitLifetime(facts, rules)
         let isSuccess = status.kind == .successful || status == .notModified
         let isForOne = request.contains(.cookie) || fields.contains(.setCookie)
         var lifetime = own
         if isSuccess, !isForOne {
-            // A 304 without a lifetime leaves that of the stored response, which had its limits.
-            lifetime = lifetime ?? (status == .notModified ? nil : usual.map { Int($0.components.seconds) })
-            if let shortest, lifetime != nil || status != .notModified {
-                lifetime = max(lifetime ?? 0, Int(shortest.components.seconds))
-            }
+            lifetime = lifetime ?? usual.map { Int($0.components.seconds) }
+            if let shortest { lifetime = max(lifetime ?? 0, Int(shortest.components.seconds)) }
         }
         if let longest, let known = lifetime { lifetime = min(known, Int(longest.components.seconds)) }
+        guard var directives = Self.directives(of: fields, name) else { return fields }
         var result = fields
-        if let lifetime, lifetime != own { set(lifetime, facts, in: &result) }
-        if let stale, isSuccess, !isForOne, status != .notModified || lifetime != nil {
-            allowStale(Int(stale.components.seconds), facts, rules, in: &result)
+        if let lifetime, lifetime != own {
+            Self.set(lifetime, facts, in: &directives)
+            result[.expires] = nil
+            if lifetime > own ?? -1 {
+                // The age so far belonged to the former lifetime.
+                result[.age] = nil
+                result[.date] = HTTPDate.format(receivedAt)
+            }
         }
+        if let stale, isSuccess, !isForOne {
+            Self.allowStale(Int(stale.components.seconds), facts, rules, in: &directives)
+        }
+        result[name] = directives.isEmpty ? nil : directives.joined(separator: ", ")
         return result
+    }
+
+    /// The field whose directives the cache obeys: `Cache-Control`, or a targeted one (RFC 9213).
+    private static func fieldInForce(_ fields: HTTPFields, _ facts: ResponseFacts, _ rules: CacheRules)
+        -> HTTPField.Name
+    {
+        guard facts.isTargeted else { return .cacheControl }
+        let names = rules.targetedFieldNames.compactMap { HTTPField.Name($0) }
+        return names.first { fields.contains($0) } ?? .cacheControl
     }
 
     /// `nil` if the response gives none.
@@ -63,33 +83,32 @@ package struct LifetimeLimits: Sendable, Hashable {
         }
     }
 
-    /// Replaces the lifetime. The age so far belonged to the former one.
-    private func set(_ lifetime: Int, _ facts: ResponseFacts, in fields: inout HTTPFields) {
-        let others = directives(of: fields).filter { directive in
+    private static func set(_ lifetime: Int, _ facts: ResponseFacts, in directives: inout [String]) {
+        directives.removeAll { directive in
             let name = directive.prefix { $0 != "=" }.lowercased()
-            return name != "max-age" && name != "s-maxage"
+            return name == "max-age" || name == "s-maxage"
         }
+        directives.append("max-age=\(lifetime)")
         // s-maxage also forbids that it is served stale (RFC 9111 section 5.2.2.10).
-        let isShared = facts.directives.sharedMaxAge != .absent && !facts.directives.flags.contains(.proxyRevalidate)
-        fields[.cacheControl] = (others + ["max-age=\(lifetime)"] + (isShared ? ["proxy-revalidate"] : []))
-            .joined(separator: ", ")
-        fields[.expires] = nil
-        fields[.age] = nil
+        if facts.directives.sharedMaxAge != .absent, !facts.directives.flags.contains(.proxyRevalidate) {
+            directives.append("proxy-revalidate")
+        }
     }
 
-    private func allowStale(_ seconds: Int, _ facts: ResponseFacts, _ rules: CacheRules, in fields: inout HTTPFields) {
+    private static func allowStale(
+        _ seconds: Int, _ facts: ResponseFacts, _ rules: CacheRules, in directives: inout [String]
+    ) {
         guard !rules.forbidsStale(facts.directives), !facts.directives.flags.contains(.proxyRevalidate) else { return }
-        var added: [String] = []
-        if facts.directives.staleWhileRevalidate == .absent { added.append("stale-while-revalidate=\(seconds)") }
-        if facts.directives.staleIfError == .absent { added.append("stale-if-error=\(seconds)") }
-        if added.isEmpty { return }
-        fields[.cacheControl] = (directives(of: fields) + added).joined(separator: ", ")
+        if facts.directives.staleWhileRevalidate == .absent { directives.append("stale-while-revalidate=\(seconds)") }
+        if facts.directives.staleIfError == .absent { directives.append("stale-if-error=\(seconds)") }
     }
 
     /// The directives as they are written. A comma within quotation marks separates none.
-    private func directives(of fields: HTTPFields) -> [String] {
+    ///
+    /// - Returns: `nil` if a quotation mark has no end.
+    private static func directives(of fields: HTTPFields, _ name: HTTPField.Name) -> [String]? {
         var directives: [String] = []
-        for field in fields where field.name.canonicalName == "cache-control" {
+        for field in fields where field.name == name {
             var (isQuoted, text) = (false, "")
             for character in field.value + "," {
                 if character == "\"" { isQuoted.toggle() }
@@ -102,7 +121,7 @@ package struct LifetimeLimits: Sendable, Hashable {
                     text.append(character)
                 }
             }
-            if !text.isEmpty { directives.append(text) }
+            if isQuoted { return nil }
         }
         return directives
     }

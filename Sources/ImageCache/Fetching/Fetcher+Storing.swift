@@ -69,7 +69,11 @@ extension Fetcher {
         let isSmall =
             if case .complete(let length?) = record.response.extent { length <= BodyWriter.unit } else { false }
         entry.isResumable = !isSmall && key == nil && resolved.isResumable && record.validator != nil
-        entry.expires = rules.uselessDate(of: record.response, freshnessOverride: resolved.request.freshnessOverride)
+        // A body that a digest identifies is of use at any age.
+        entry.expires =
+            resolved.expectedDigest != nil
+            ? nil
+            : rules.uselessDate(of: record.response, freshnessOverride: resolved.request.freshnessOverride)
         entry.version = resolved.request.applicationVersion
         entry.format = resolved.request.format
         return entry

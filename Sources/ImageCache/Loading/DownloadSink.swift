@@ -97,12 +97,12 @@ final class DownloadSink: BodySink, @unchecked Sendable {
 
     /// Begins with the bytes of a file that another program has left, if nothing else is held and a digest verifies the whole.
     ///
-    /// - Throws: The errors of the store. A file that cannot be read is ignored.
+    /// - Throws: The errors of the store, except that it has no room. A file that cannot be read is ignored.
     func begin(with path: String, at now: Date) throws(ImageCacheError) {
         guard mayBeginWithFiles, record == nil, resolved.request.isIdentifiedByDigest, let file = SeedFile(path) else {
             return
         }
-        do throws(StoreError) {
+        try orWithoutFiles { () throws(StoreError) in
             try writer.start(header: headerOfFiles(at: now), total: nil)
             let buffer = BlockMemory.take(Int(BodyWriter.unit))
             defer { BlockMemory.give(buffer) }
@@ -114,26 +114,31 @@ final class DownloadSink: BodySink, @unchecked Sendable {
                 position += Int64(count)
             }
             try writer.endRange(complete: false)
-        } catch {
-            throw ImageCacheError(error)
+        }
+    }
+
+    /// Performs the work. If the store has no room for it, the body begins without bytes of files: its own response decides about the room.
+    private func orWithoutFiles(_ work: () throws(StoreError) -> Void) throws(ImageCacheError) {
+        do throws(StoreError) { try work() } catch {
+            guard [.tooLarge, .full, .held].contains(error.code) else { throw ImageCacheError(error) }
+            (record, seed, holes) = (nil, nil, [])
+            (isProvedByDigest, isAdopted) = (false, false)
         }
     }
 
     /// Begins with all blocks that a seed has as a whole, and takes the bytes between its missing ranges from it later. Bytes that are held by a
     /// validator are not replaced.
     ///
-    /// - Throws: The errors of the store.
+    /// - Throws: The errors of the store, except that it has no room.
     func begin(with seed: any BodySeed, at now: Date) throws(ImageCacheError) {
         guard mayBeginWithFiles, record == nil || isProvedByDigest, seed.total > BodyWriter.unit else { return }
         if record != nil, writer.held?.total != seed.total { return }
         holes = seed.missing.merged(over: Self.leastGap)
         if holes == [0..<seed.total] { return }
-        do throws(StoreError) {
+        try orWithoutFiles { () throws(StoreError) in
             if record == nil { try writer.start(header: headerOfFiles(at: now), total: seed.total) }
             self.seed = seed
             try copyBlocks(of: seed)
-        } catch {
-            throw ImageCacheError(error)
         }
     }
 
@@ -142,15 +147,18 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         let buffer = BlockMemory.take(Int(BodyWriter.unit))
         defer { BlockMemory.give(buffer) }
         for range in missing {
-            for start in Swift.stride(from: range.lowerBound, to: range.upperBound, by: Int64.Stride(BodyWriter.unit)) {
-                let block = start..<min(start + BodyWriter.unit, range.upperBound)
-                if Task.isCancelled { return }
-                guard start % BodyWriter.unit == 0, [block].intersection(holes).isEmpty else { continue }
-                let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<block.count])
-                if seed.read(block, into: bytes) {
-                    try writer.write(UnsafeRawBufferPointer(bytes), at: start)
+            var position = range.lowerBound
+            while position < range.upperBound, !Task.isCancelled {
+                // The first one may go on with a block that is incomplete.
+                let end = min(position - position % BodyWriter.unit + BodyWriter.unit, range.upperBound)
+                let part = position..<end
+                position = end
+                guard [part].intersection(holes).isEmpty else { continue }
+                let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<part.count])
+                if seed.read(part, into: bytes) {
+                    try writer.write(UnsafeRawBufferPointer(bytes), at: part.lowerBound)
                 } else {
-                    holes = (holes + [block]).sorted { $0.lowerBound < $1.lowerBound }.merged(over: 0)
+                    holes = (holes + [part]).sorted { $0.lowerBound < $1.lowerBound }.merged(over: 0)
                 }
             }
         }
@@ -211,7 +219,9 @@ final class DownloadSink: BodySink, @unchecked Sendable {
                     url: record.finalURL)
             }
         }
-        let missing = (writer.held?.missing ?? [0..<seed.total]).intersection(holes)
+        let written = writer.held?.missing ?? [0..<seed.total]
+        var missing = written.intersection(holes)
+        if missing.isEmpty { missing = written }
         return HeldPartial(validator: validator, total: seed.total, missing: missing, url: record.finalURL)
     }
 
@@ -253,6 +263,8 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         isJoinedByDigest = true
         continuation = record?.validator ?? continuation
         record?.removeValidators()
+        // A SHA-1 comes from a control file, which may be that of an older version than the origin has now.
+        if !resolved.request.isIdentifiedByDigest { record?.removeLifetime() }
     }
 
     func heldBytes(_ range: Range<Int64>) -> [UInt8]? {

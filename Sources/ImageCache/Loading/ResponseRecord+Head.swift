@@ -54,6 +54,12 @@ extension ResponseRecord {
         response.fields[.eTag] = nil
         response.fields[.lastModified] = nil
     }
+
+    /// Makes the response stale from the start.
+    mutating func removeLifetime() {
+        response.fields[.expires] = nil
+        response.fields[.cacheControl] = "max-age=0"
+    }
 }
 
 extension CacheRules {

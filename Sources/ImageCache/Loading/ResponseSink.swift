@@ -52,23 +52,20 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         try beginWithFiles()
     }
 
-    /// Begins with bytes that files already have: those that the request names, and the stored body that the response will replace.
+    /// Begins with bytes that the files of the request already have.
     private func beginWithFiles() throws(ImageCacheError) {
         let file = resolved.request
         guard let whole, request.joinsByDigest else { return }
         if let seed = file.seed { return try whole.download.begin(with: seed, at: fetcher.now()) }
-        let candidates = request.conditional.candidates
         guard let pieces = file.integrity.checkedPieces, let total = file.integrity.size, pieces.fits(size: total),
             file.isIdentifiedByDigest
         else {
-            if let path = file.adoptedFile, candidates.isEmpty {
+            if let path = file.adoptedFile, request.conditional.candidates.isEmpty {
                 try whole.download.begin(with: path, at: fetcher.now())
             }
             return
         }
-        let stored = candidates.first.flatMap { try? fetcher.store.open($0.entry) }
-        let paths = [file.adoptedFile].compactMap { $0 } + file.seedFiles + [stored?.path].compactMap { $0 }
-        let files = paths.compactMap { SeedFile($0) }
+        let files = ([file.adoptedFile].compactMap { $0 } + file.seedFiles).compactMap { SeedFile($0) }
         guard !files.isEmpty else { return }
         try whole.download.begin(with: SeededPieces(pieces, total: total, in: files), at: fetcher.now())
     }

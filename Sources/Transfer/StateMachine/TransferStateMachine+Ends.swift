@@ -85,6 +85,8 @@ extension TransferStateMachine {
             state = .ready(.redirect(sent.attempt, hop, after: redirects))
             return .again(restarting: nil)
         case .proveTotal(let total): return again(sent.attempt.basis.proving(total: total))
+        case .alreadyComplete(_, let total) where options.maxFileSize.map({ total > $0 }) ?? false:
+            return fail(error(.tooLarge, "the body of \(total) bytes is larger than the limit"))
         case .alreadyComplete(let head, let total):
             history.progress = Progress(base: total, received: 0, total: total)
             state = .consulting(.confirming(head))

@@ -182,6 +182,11 @@ final class FetchSession: Sendable {
             return try deliver(file, of: request, download, present, &result, isFallback: false)
         }
         request.lookedUp = outcome.lookedUp
+        if download.pieces != nil, let stored = former(of: request)?.path {
+            request.seedFiles.append(stored)
+            // The look-up belongs to the request without it.
+            request.lookedUp = nil
+        }
         if let cache, usesDelta, delta.zsync != nil {
             let files = [former(of: request)?.path, destination.path(of: download)].compactMap { $0 }
             try await delta.prepare(&request, from: cache, template: template, besides: files)
