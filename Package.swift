@@ -74,7 +74,7 @@ let package = Package(
         .target(name: "TextIdentity", swiftSettings: strict),
         .target(name: "Units", swiftSettings: strict),
         .target(name: "XMLParsing", dependencies: ["DynamicLibraries"], swiftSettings: strict),
-        .target(name: "Zsync", swiftSettings: strict),
+        .target(name: "Zsync", dependencies: ["Digests"], swiftSettings: strict),
         .target(name: "URLSigning", dependencies: ["Digests"], swiftSettings: strict),
         .target(name: "HTTPSemantics", dependencies: ["DynamicLibraries", httpTypes], swiftSettings: strict),
         .target(
@@ -210,7 +210,7 @@ let package = Package(
         .testTarget(name: "TextIdentityTests", dependencies: ["TextIdentity"], swiftSettings: strict),
         .testTarget(name: "UnitsTests", dependencies: ["Units"], swiftSettings: strict),
         .testTarget(name: "WorkerProcessesTests", dependencies: ["WorkerProcesses"], swiftSettings: strict),
-        .testTarget(name: "ZsyncTests", dependencies: ["TestSupport", "Zsync"], swiftSettings: strict),
+        .testTarget(name: "ZsyncTests", dependencies: ["Digests", "TestSupport", "Zsync"], swiftSettings: strict),
         .testTarget(name: "XMLParsingTests", dependencies: ["XMLParsing"], swiftSettings: strict),
         .testTarget(name: "URLSigningTests", dependencies: ["URLSigning"], swiftSettings: strict),
         .testTarget(

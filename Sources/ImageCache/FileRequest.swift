@@ -93,19 +93,6 @@ public struct FileRequest: Sendable {
     /// True to resume a partial download of an earlier run, false to drop it. Default true.
     public var resumes = true
 
-    /// The path of a file that another program has left of the body, such as an incomplete download. It is the beginning of the body if
-    /// nothing else is held of it and a collision-resistant digest verifies the whole (``integrity``, ``sha256``). If the digest is wrong,
-    /// the whole body is fetched. The file is only read. Default: none.
-    public var adoptedFile: String?
-
-    /// The paths of files that may have pieces of the body at the same places, such as an older version. They are read if the digests of
-    /// the pieces, the length and a collision-resistant digest of the whole are known (``integrity``), and only other pieces are fetched.
-    /// Default: none.
-    public var seedFiles: [String] = []
-
-    /// Bytes of the body that files have, found before the request. The digest of the whole verifies them, also a SHA-1.
-    package var seed: (any BodySeed)?
-
     /// The handling of a response that must not be stored (`no-store`, RFC 9111 section 5.2.2.5). Default: ``NoStoreBehavior/deliver``.
     public var noStoreBehavior = NoStoreBehavior.deliver
 
@@ -136,6 +123,14 @@ public struct FileRequest: Sendable {
 
     /// True to wait for a revalidation that `stale-while-revalidate` would run in the background.
     var awaitsRevalidation = false
+
+    /// The path of a file that another program has left of the body, such as an incomplete download. It is the beginning of the body if
+    /// nothing else is held of it and a collision-resistant digest verifies the whole. If the digest is wrong, the whole body is fetched. The
+    /// file is only read.
+    package var adoptedFile: String?
+
+    /// Bytes of the body that files have, in place of ``adoptedFile``. The digest of the whole verifies them, also a SHA-1.
+    package var seed: (any BodySeed)?
 
     /// The outcome of a look-up of this same request, unchanged since then: it is not looked up again while the store has not changed.
     package var lookedUp: LookedUp?

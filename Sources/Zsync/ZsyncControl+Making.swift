@@ -1,3 +1,4 @@
+package import Digests
 import Glibc
 
 extension ZsyncControl {
@@ -38,7 +39,7 @@ extension ZsyncControl {
             }
         }
 
-        package func finished(filename: String, url: String, sha1: String) -> ZsyncControl {
+        package func finished(filename: String, url: String, sha1: Digest?) -> ZsyncControl {
             var control = control
             (control.filename, control.url, control.sha1) = (filename, url, sha1)
             return control

@@ -1,3 +1,5 @@
+package import Digests
+
 /// A control file of zsync 0.6: the checksums of the blocks of a file, by which the blocks are found in other files.
 ///
 ///     zsync: 0.6.2
@@ -17,8 +19,8 @@ package struct ZsyncControl: Sendable, Equatable {
     package var filename: String?
     /// The URL of the file, which may be relative to that of the control file.
     package var url: String?
-    /// The SHA-1 of the whole file, in lower-case hexadecimal.
-    package var sha1: String?
+    /// The SHA-1 of the whole file.
+    package var sha1: Digest?
     /// The length of the file in bytes.
     package var length: Int64
     /// The length of a block in bytes: a power of two.
@@ -44,7 +46,7 @@ package struct ZsyncControl: Sendable, Equatable {
     /// The largest number of blocks.
     package static let mostBlocks: Int64 = 1 << 22
     /// The largest control file, in bytes.
-    package static let largest = Int64(mostBlocks) * 20 + 65_536
+    package static let largest = Int(mostBlocks) * 20 + 65_536
 
     package var blockCount: Int { Int((length + Int64(blockSize) - 1) / Int64(blockSize)) }
 
@@ -55,7 +57,7 @@ package struct ZsyncControl: Sendable, Equatable {
     }
 
     package init(
-        filename: String? = nil, url: String? = nil, sha1: String? = nil, length: Int64, blockSize: Int, run: Int,
+        filename: String? = nil, url: String? = nil, sha1: Digest? = nil, length: Int64, blockSize: Int, run: Int,
         rollingBytes: Int, strongBytes: Int, checksums: [UInt8]
     ) {
         (self.filename, self.url, self.sha1) = (filename, url, sha1)
@@ -122,17 +124,11 @@ package struct ZsyncControl: Sendable, Equatable {
         guard bytes.count - position == Int(count) * (lengths[1] + lengths[2]) else {
             throw Failure(description: "it has not the checksums of \(count) blocks")
         }
-        let sha1 = fields["SHA-1"]?.lowercased()
-        if let sha1, sha1.utf8.count != 40 || !sha1.utf8.allSatisfy(Self.isHexadecimal) {
-            throw Failure(description: "its SHA-1 is none")
-        }
+        let sha1 = fields["SHA-1"].map { Digest(.sha1, hexadecimal: $0) }
+        if case .some(nil) = sha1 { throw Failure(description: "its SHA-1 is none") }
         self.init(
-            filename: fields["Filename"], url: fields["URL"], sha1: sha1, length: length, blockSize: blockSize,
+            filename: fields["Filename"], url: fields["URL"], sha1: sha1 ?? nil, length: length, blockSize: blockSize,
             run: lengths[0], rollingBytes: lengths[1], strongBytes: lengths[2], checksums: Array(bytes[position...]))
-    }
-
-    private static func isHexadecimal(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
     }
 
     private static func isLater(_ version: String, than known: [Int]) -> Bool {
@@ -152,7 +148,7 @@ package struct ZsyncControl: Sendable, Equatable {
         if let filename { header += "Filename: \(filename)\n" }
         header += "Blocksize: \(blockSize)\nLength: \(length)\nHash-Lengths: \(run),\(rollingBytes),\(strongBytes)\n"
         if let url { header += "URL: \(url)\n" }
-        if let sha1 { header += "SHA-1: \(sha1)\n" }
+        if let sha1 { header += "SHA-1: \(sha1.hexadecimal)\n" }
         return Array((header + "\n").utf8) + checksums
     }
 
@@ -178,13 +174,9 @@ package struct ZsyncControl: Sendable, Equatable {
         Self.words((0..<16).map { $0 < strongBytes ? 0xFF : 0 })
     }
 
-    func strongWords(_ index: Int) -> SIMD4<UInt32> {
-        var words = SIMD4<UInt32>()
-        for (place, byte) in strong(index).enumerated() { words[place / 4] |= UInt32(byte) << (8 * UInt32(place % 4)) }
-        return words
-    }
+    func strongWords(_ index: Int) -> SIMD4<UInt32> { Self.words(strong(index)) }
 
-    private static func words(_ bytes: [UInt8]) -> SIMD4<UInt32> {
+    private static func words(_ bytes: some Sequence<UInt8>) -> SIMD4<UInt32> {
         var words = SIMD4<UInt32>()
         for (place, byte) in bytes.enumerated() { words[place / 4] |= UInt32(byte) << (8 * UInt32(place % 4)) }
         return words

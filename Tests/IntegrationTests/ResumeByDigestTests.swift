@@ -289,23 +289,23 @@ import Testing
             """
     }
 
-    /// An origin that serves these bytes, and ranges of them.
-    private func origin(of bytes: [UInt8]) throws -> ScriptedOrigin {
-        try ScriptedOrigin { request in
-            let fields = [(name: "ETag", value: "\"\(SHA256.hex(of: bytes))\"")]
-            guard let asked = request["Range"]?.dropFirst("bytes=".count).split(separator: "-"),
-                let start = Int(asked[0])
-            else {
-                return [
-                    .head(status: 200, fields: fields + [(name: "Content-Length", value: "\(bytes.count)")]),
-                    .body(bytes),
-                ]
-            }
-            let end = min(bytes.count, asked.count > 1 ? (Int(asked[1]) ?? 0) + 1 : bytes.count)
-            let range = "bytes \(start)-\(end - 1)/\(bytes.count)"
-            let more = [(name: "Content-Length", value: "\(end - start)"), (name: "Content-Range", value: range)]
-            return [.head(status: 206, fields: fields + more), .body(Array(bytes[start..<end]))]
+    /// The response of an origin that has these bytes, and ranges of them.
+    private static func response(to request: ReceivedRequest, of bytes: [UInt8]) -> [OriginStep] {
+        let fields = [(name: "ETag", value: "\"\(SHA256.hex(of: bytes))\"")]
+        let asked = request["Range"].map { $0.dropFirst("bytes=".count).split(separator: "-").compactMap { Int($0) } }
+        guard let asked, let start = asked.first else {
+            return [
+                .head(status: 200, fields: fields + [(name: "Content-Length", value: "\(bytes.count)")]), .body(bytes),
+            ]
         }
+        let end = asked.count > 1 ? asked[1] + 1 : bytes.count
+        let range = "bytes \(start)-\(end - 1)/\(bytes.count)"
+        let more = [(name: "Content-Length", value: "\(end - start)"), (name: "Content-Range", value: range)]
+        return [.head(status: 206, fields: fields + more), .body(Array(bytes[start..<end]))]
+    }
+
+    private func origin(of bytes: [UInt8]) throws -> ScriptedOrigin {
+        try ScriptedOrigin { Self.response(to: $0, of: bytes) }
     }
 
     @Test(arguments: [(524_288, 1), (262_144, 1), (100_000, 2), (3_000_000, 12)])
@@ -330,21 +330,10 @@ import Testing
         let work = try TestWorkspace()
         let new = Self.changed(at: [2_500_000])
         let origin = try ScriptedOrigin { request in
-            let asked = request["Range"].map {
-                $0.dropFirst("bytes=".count).split(separator: "-").compactMap { Int($0) }
-            }
-            guard let asked, let start = asked.first else {
-                return [
-                    .head(status: 200, fields: [("Content-Length", "\(new.count)")]), .body(Array(new[..<1_500_123])),
-                    .cut(reset: false),
-                ]
-            }
-            let end = asked.count > 1 ? asked[1] + 1 : new.count
-            let fields = [
-                (name: "Content-Length", value: "\(end - start)"),
-                (name: "Content-Range", value: "bytes \(start)-\(end - 1)/\(new.count)"),
-            ]
-            return [.head(status: 206, fields: fields), .body(Array(new[start..<end]))]
+            if request["Range"] != nil { return Self.response(to: request, of: new) }
+            // Without a validator, and cut.
+            let fields = [(name: "Content-Length", value: "\(new.count)")]
+            return [.head(status: 200, fields: fields), .body(Array(new[..<1_500_123])), .cut(reset: false)]
         }
         let list = work.output("new.meta4")
         try metalink(new, pieces: 262_144, origin.url("/a")).write(toFile: list, atomically: true, encoding: .utf8)
@@ -362,23 +351,7 @@ import Testing
         let work = try TestWorkspace()
         let (old, new) = (Self.plain.content.bytes(), Self.changed(at: [10, 2_000_000]))
         let served = Locked(old)
-        let origin = try ScriptedOrigin { request in
-            let bytes = served.withLock { $0 }
-            let fields = [(name: "ETag", value: "\"\(SHA256.hex(of: bytes).prefix(8))\"")]
-            let asked = request["Range"].map {
-                $0.dropFirst("bytes=".count).split(separator: "-").compactMap { Int($0) }
-            }
-            guard let asked, let start = asked.first else {
-                return [
-                    .head(status: 200, fields: fields + [(name: "Content-Length", value: "\(bytes.count)")]),
-                    .body(bytes),
-                ]
-            }
-            let end = asked.count > 1 ? asked[1] + 1 : bytes.count
-            let range = "bytes \(start)-\(end - 1)/\(bytes.count)"
-            let more = [(name: "Content-Length", value: "\(end - start)"), (name: "Content-Range", value: range)]
-            return [.head(status: 206, fields: fields + more), .body(Array(bytes[start..<end]))]
-        }
+        let origin = try ScriptedOrigin { request in Self.response(to: request, of: served.withLock { $0 }) }
         let list = work.output("set.meta4")
         for bytes in [old, new] {
             served.withLock { $0 = bytes }

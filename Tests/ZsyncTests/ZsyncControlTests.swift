@@ -1,3 +1,4 @@
+import Digests
 import TestSupport
 import Testing
 
@@ -29,7 +30,7 @@ struct ZsyncControlTests {
     @Test func `its fields and checksums are read`() throws {
         let control = try control(Self.header)
         #expect(control.filename == "a b.iso" && control.url == "a%20b.iso")
-        #expect(control.sha1 == "4a17c3ff00000000000000000000000000000000")
+        #expect(control.sha1?.hexadecimal == "4a17c3ff00000000000000000000000000000000")
         #expect(control.length == 5000 && control.blockSize == 2048 && control.run == 2 && control.blockCount == 3)
         #expect(control.rolling(1) == 0x0607 && control.strong(1) == [8, 9, 10, 11])
         #expect(control.range(ofBlock: 2) == 4096..<5000)

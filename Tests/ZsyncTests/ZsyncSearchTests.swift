@@ -1,3 +1,4 @@
+import Digests
 import TestSupport
 import Testing
 
@@ -5,6 +6,8 @@ import Testing
 
 @Suite("The search for blocks")
 struct ZsyncSearchTests {
+    private static let sha1 = Digest(.sha1, hexadecimal: String(repeating: "0", count: 40))
+
     private func bytes(_ count: Int, _ random: inout SeededGenerator) -> [UInt8] {
         (0..<count).map { _ in .random(in: 0...255, using: &random) }
     }
@@ -17,7 +20,7 @@ struct ZsyncSearchTests {
                 maker.add(.init(rebasing: bytes[start..<start + blockSize]))
             }
         }
-        var control = maker.finished(filename: "f", url: "f", sha1: String(repeating: "0", count: 40))
+        var control = maker.finished(filename: "f", url: "f", sha1: Self.sha1)
         if let run { control.run = run }
         return control
     }

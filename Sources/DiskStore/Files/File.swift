@@ -56,18 +56,10 @@ final class File: Sendable {
 
     /// Reads until the buffer is full or the file ends; returns the number of bytes.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) -> Int {
-        var done = 0
-        while done < buffer.count {
-            let count = pread(
-                descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(offset) + off_t(done))
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw .system("cannot read", path: path)
-            }
-            if count == 0 { break }
-            done += count
+        guard let count = readBytes(of: descriptor, into: buffer, at: offset) else {
+            throw .system("cannot read", path: path)
         }
-        return done
+        return count
     }
 
     /// Tries `flock` without waiting. The lock belongs to this open file, and the kernel releases it when the holder
@@ -75,6 +67,22 @@ final class File: Sendable {
     func tryLock(exclusive: Bool) -> Bool {
         flock(descriptor, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0
     }
+}
+
+/// Reads with `pread` until the buffer is full or the file ends. Returns the number of bytes; `nil` after a failure, with `errno` set.
+package func readBytes(of descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
+    var done = 0
+    while done < buffer.count {
+        let count = pread(
+            descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(offset) + off_t(done))
+        if count < 0 {
+            if errno == EINTR { continue }
+            return nil
+        }
+        if count == 0 { break }
+        done += count
+    }
+    return done
 }
 
 /// A time of a file, since 1970.

@@ -103,26 +103,16 @@ package struct LifetimeLimits: Sendable, Hashable {
         if facts.directives.staleIfError == .absent { directives.append("stale-if-error=\(seconds)") }
     }
 
-    /// The directives as they are written. A comma within quotation marks separates none.
+    /// The directives as they are written.
     ///
-    /// - Returns: `nil` if a quotation mark has no end.
+    /// - Returns: `nil` if a quotation mark has no end: other readers would not find an added directive.
     private static func directives(of fields: HTTPFields, _ name: HTTPField.Name) -> [String]? {
         var directives: [String] = []
         for field in fields where field.name == name {
-            var (isQuoted, text) = (false, "")
-            for character in field.value + "," {
-                if character == "\"" { isQuoted.toggle() }
-                if character == ",", !isQuoted {
-                    text = String(text.drop { $0 == " " })
-                    while text.last == " " { text.removeLast() }
-                    if !text.isEmpty { directives.append(text) }
-                    text = ""
-                } else {
-                    text.append(character)
-                }
+            field.withUnsafeBytesOfValue { bytes in
+                forEachListMember(bytes) { directives.append(String(decoding: $0, as: UTF8.self)) }
             }
-            if isQuoted { return nil }
         }
-        return directives
+        return directives.contains { $0.count { $0 == "\"" } % 2 == 1 } ? nil : directives
     }
 }

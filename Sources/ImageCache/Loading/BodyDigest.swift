@@ -1,5 +1,5 @@
 import Digests
-import Glibc
+import DiskStore
 
 /// Digests of bodies, which fail with an `ImageCacheError`.
 enum BodyDigest {
@@ -31,10 +31,9 @@ enum BodyDigest {
         defer { buffer.deallocate() }
         var offset = range.lowerBound
         while offset < range.upperBound {
-            let count = pread(
-                descriptor, buffer.baseAddress, min(chunk, Int(range.upperBound - offset)), off_t(offset))
-            if count < 0 && errno == EINTR { continue }
-            guard count > 0 else {
+            let wanted = min(chunk, Int(range.upperBound - offset))
+            let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
+            guard let count = readBytes(of: descriptor, into: bytes, at: offset), count > 0 else {
                 throw ImageCacheError(
                     .store(.io), message: "reading the body back for its digest failed at byte \(offset)")
             }

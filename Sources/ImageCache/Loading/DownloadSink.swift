@@ -40,13 +40,8 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     private var isAdopted = false
     /// The validator of the responses that continue a body without one. It says nothing about the bytes before them.
     private var continuation: ResumeValidator?
-    /// Files that have bytes of the body, and the ranges that they do not have.
-    private var seed: (any BodySeed)?
-    private var holes: [Range<Int64>] = []
-    /// The end of the range that is being received.
-    private var rangeEnd: Int64 = 0
-    /// Missing ranges with fewer bytes between them are one request.
-    private static let leastGap: Int64 = 16 << 10
+    /// The bytes of the body that files have; `nil` if there are none.
+    private var seeded: SeededBody?
     /// True if the writer holds a partial of another variant. It is not resumed, and is kept until the requested variant's body replaces it.
     private var holdsOther = false
     /// The digest of the body's first `digested` bytes; `nil` if no digest is expected, or if bytes are missing from it.
@@ -121,76 +116,23 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     private func orWithoutFiles(_ work: () throws(StoreError) -> Void) throws(ImageCacheError) {
         do throws(StoreError) { try work() } catch {
             guard [.tooLarge, .full, .held].contains(error.code) else { throw ImageCacheError(error) }
-            (record, seed, holes) = (nil, nil, [])
+            (record, seeded) = (nil, nil)
             (isProvedByDigest, isAdopted) = (false, false)
         }
     }
 
-    /// Begins with all blocks that a seed has as a whole, and takes the bytes between its missing ranges from it later. Bytes that are held by a
-    /// validator are not replaced.
+    /// Begins with the bytes that a seed has. Bytes that are held by a validator are not replaced.
     ///
     /// - Throws: The errors of the store, except that it has no room.
     func begin(with seed: any BodySeed, at now: Date) throws(ImageCacheError) {
         guard mayBeginWithFiles, record == nil || isProvedByDigest, seed.total > BodyWriter.unit else { return }
         if record != nil, writer.held?.total != seed.total { return }
-        holes = seed.missing.merged(over: Self.leastGap)
-        if holes == [0..<seed.total] { return }
+        guard let seeded = SeededBody(seed, in: writer) else { return }
         try orWithoutFiles { () throws(StoreError) in
             if record == nil { try writer.start(header: headerOfFiles(at: now), total: seed.total) }
-            self.seed = seed
-            try copyBlocks(of: seed)
+            self.seeded = seeded
+            try seeded.copyBlocks()
         }
-    }
-
-    private func copyBlocks(of seed: any BodySeed) throws(StoreError) {
-        let missing = writer.held?.missing ?? [0..<seed.total]
-        let buffer = BlockMemory.take(Int(BodyWriter.unit))
-        defer { BlockMemory.give(buffer) }
-        for range in missing {
-            var position = range.lowerBound
-            while position < range.upperBound, !Task.isCancelled {
-                // The first one may go on with a block that is incomplete.
-                let end = min(position - position % BodyWriter.unit + BodyWriter.unit, range.upperBound)
-                let part = position..<end
-                position = end
-                guard [part].intersection(holes).isEmpty else { continue }
-                let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<part.count])
-                if seed.read(part, into: bytes) {
-                    try writer.write(UnsafeRawBufferPointer(bytes), at: part.lowerBound)
-                } else {
-                    holes = (holes + [part]).sorted { $0.lowerBound < $1.lowerBound }.merged(over: 0)
-                }
-            }
-        }
-    }
-
-    /// Copies a range within one block from the seed. The writer has the bytes before it.
-    private func copy(_ range: Range<Int64>) throws {
-        guard let seed, !range.isEmpty else { return }
-        let buffer = BlockMemory.take(Int(BodyWriter.unit))
-        defer { BlockMemory.give(buffer) }
-        let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<range.count])
-        guard seed.read(range, into: bytes) else {
-            throw ImageCacheError(
-                .wrongBytes, url: resolved.url, message: "a file of which bytes were used has changed; try again")
-        }
-        try writer.write(UnsafeRawBufferPointer(bytes), at: range.lowerBound)
-    }
-
-    /// Copies the bytes of a block that are before a missing range.
-    private func copySeed(before offset: Int64) throws {
-        let start = offset - offset % BodyWriter.unit
-        guard seed != nil, start < offset else { return }
-        let missing = writer.held?.missing.first { $0.contains(offset) }?.lowerBound ?? start
-        try copy(max(start, missing)..<offset)
-    }
-
-    /// Copies the bytes of a block that follow a missing range.
-    private func copySeed(after offset: Int64) throws {
-        guard let seed, offset % BodyWriter.unit != 0 else { return }
-        let end = min(offset - offset % BodyWriter.unit + BodyWriter.unit, seed.total)
-        let next = holes.first { $0.lowerBound >= offset }?.lowerBound ?? end
-        try copy(offset..<min(end, next))
     }
 
     private var mayBeginWithFiles: Bool { joinsByDigest && !holdsOther && resolved.isResumable }
@@ -212,17 +154,11 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     func held() -> HeldPartial? {
         let validator = isProvedByDigest ? continuation ?? .digest : record?.validator
         guard let record, let validator else { return nil }
-        guard let seed else {
-            return writer.held.map {
-                HeldPartial(
-                    validator: validator, lastModified: record.strongLastModified, total: $0.total, missing: $0.missing,
-                    url: record.finalURL)
-            }
-        }
-        let written = writer.held?.missing ?? [0..<seed.total]
-        var missing = written.intersection(holes)
-        if missing.isEmpty { missing = written }
-        return HeldPartial(validator: validator, total: seed.total, missing: missing, url: record.finalURL)
+        let held = writer.held
+        guard let missing = seeded?.missing ?? held?.missing else { return nil }
+        return HeldPartial(
+            validator: validator, lastModified: record.strongLastModified, total: seeded?.total ?? held?.total,
+            missing: missing, url: record.finalURL)
     }
 
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
@@ -233,8 +169,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
             try beginWhole(head, length: length)
         case .range(let range, let total):
             try goOn(by: head)
-            try copySeed(before: range.lowerBound)
-            rangeEnd = range.upperBound
+            try seeded?.begin(range)
             if digested != range.lowerBound { digest = nil }
             try writer.resume(at: range.lowerBound, total: total)
         case .alreadyComplete(let total):
@@ -286,7 +221,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         self.record = record
         try judgeStorability()
         (isProvedByDigest, isJoinedByDigest, isAdopted) = (mayJoinByDigest, false, false)
-        (continuation, seed, holes) = (nil, nil, [])
+        (continuation, seeded) = (nil, nil)
         holdsOther = false
         growth.restart()
         announced = record.response.verifiableDigest
@@ -333,7 +268,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     }
 
     /// `nil` for a body of which files have bytes: it is received in order.
-    var segmentUnit: Int64? { seed == nil ? BodyWriter.unit : nil }
+    var segmentUnit: Int64? { seeded == nil ? BodyWriter.unit : nil }
 
     /// Limits how far segments run ahead of the readers of a followed body, and of the uploads of a shared one.
     var segmentLimit: Int64? {
@@ -348,7 +283,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         switch ending {
         case .complete:
             try writer.endRange(complete: true)
-            try copySeed(after: rangeEnd)
+            try seeded?.endRange()
         case .cut: try writer.endRange(complete: false)
         case .discarded:
             record = nil  // the next `begin` restarts the writer

@@ -56,18 +56,11 @@ final class ResponseSink: BodySink, @unchecked Sendable {
     private func beginWithFiles() throws(ImageCacheError) {
         let file = resolved.request
         guard let whole, request.joinsByDigest else { return }
-        if let seed = file.seed { return try whole.download.begin(with: seed, at: fetcher.now()) }
-        guard let pieces = file.integrity.checkedPieces, let total = file.integrity.size, pieces.fits(size: total),
-            file.isIdentifiedByDigest
-        else {
-            if let path = file.adoptedFile, request.conditional.candidates.isEmpty {
-                try whole.download.begin(with: path, at: fetcher.now())
-            }
-            return
+        if let seed = file.seed {
+            try whole.download.begin(with: seed, at: fetcher.now())
+        } else if let path = file.adoptedFile, request.conditional.candidates.isEmpty {
+            try whole.download.begin(with: path, at: fetcher.now())
         }
-        let files = ([file.adoptedFile].compactMap { $0 } + file.seedFiles).compactMap { SeedFile($0) }
-        guard !files.isEmpty else { return }
-        try whole.download.begin(with: SeededPieces(pieces, total: total, in: files), at: fetcher.now())
     }
 
     func attach(_ transfer: any TransferControl) {

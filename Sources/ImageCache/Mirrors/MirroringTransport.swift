@@ -69,11 +69,26 @@ extension TransferRequest {
             request.options.retry.maxRetries = min(1, request.options.retry.maxRetries)
             request.options.retry.maxUnreachableRetries = 0
         }
-        guard let own = try? HTTPURL(self.url), let other = try? HTTPURL(url), !own.hasSameOrigin(as: other) else {
-            return request
-        }
-        request.options.credentials = nil
-        for name in [HTTPField.Name.authorization, .cookie] { request.fields[name] = nil }
+        withholdCredentials(&request.fields, &request.options, of: self.url, from: url)
         return request
     }
+}
+
+extension FileRequest {
+    /// The request, sent to another URL. Credentials are only sent to the original origin.
+    package func addressed(to url: String) -> FileRequest {
+        var request = self
+        request.url = url
+        withholdCredentials(&request.fields, &request.transfer, of: self.url, from: url)
+        return request
+    }
+}
+
+/// Removes the credentials for the origin of a URL from a request to another origin.
+private func withholdCredentials(
+    _ fields: inout HTTPFields, _ options: inout TransferOptions, of own: String, from other: String
+) {
+    if let own = try? HTTPURL(own), let other = try? HTTPURL(other), own.hasSameOrigin(as: other) { return }
+    options.credentials = nil
+    for name in [HTTPField.Name.authorization, .cookie] { fields[name] = nil }
 }

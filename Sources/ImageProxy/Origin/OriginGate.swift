@@ -36,6 +36,7 @@ package final class OriginGate: TransferGate {
     private let authorization: Authorization
     private let connections: Int?
     private let lifetimes: LifetimeLimits
+    private static let rules = CacheRules(mode: .shared)
 
     /// The namespace of stored responses (`FileRequest.owner`). It keeps responses that one origin's keys gave access to from being served
     /// for another origin's request of the same URL. nil if requests are not authorized.
@@ -95,7 +96,7 @@ package final class OriginGate: TransferGate {
         var head = head
         head.fields = lifetimes.applied(
             to: head.fields, status: head.status, request: request.fields, receivedAt: head.responseTime,
-            by: CacheRules(mode: .shared))
+            by: Self.rules)
         return head
     }
 

@@ -42,6 +42,13 @@ struct DataSetOptions: ParsableArguments {
     var dedupe = false
 
     @Flag(
+        help: """
+            Continue files that another program has left incomplete at -o, or under -d, -O or --tree, and replace them. Each needs a SHA-2 of \
+            the whole (--sha256 or a list). If it is wrong in the end, the file is downloaded once more, from its start.
+            """)
+    var adopt = false
+
+    @Flag(
         inversion: .prefixedNo,
         help: """
             Go on with the other files when one has failed; at the end, try once more what could not be reached or was answered with a \
@@ -77,6 +84,9 @@ struct DataSetOptions: ParsableArguments {
         guard tree == nil || output.file == nil && output.directory == nil && !output.remoteName else {
             throw ValidationError("--tree does not go with -o, -d or -O.")
         }
+        let hasFiles =
+            tree != nil || output.directory != nil || output.remoteName || output.file.map { $0 != "-" } ?? false
+        guard !adopt || hasFiles else { throw ValidationError("--adopt goes with -o, -d, -O or --tree.") }
         guard baseURL == nil || several.inputFile != nil else {
             throw ValidationError("--base-url goes with -i.")
         }

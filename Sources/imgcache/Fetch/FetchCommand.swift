@@ -50,7 +50,6 @@ struct FetchCommand: AsyncParsableCommand {
             throw ValidationError("Specify a URL, or a list of URLs with -i.")
         }
         guard output.directory?.isEmpty != true else { throw ValidationError("-d expects a directory.") }
-        try output.validate(isTree: dataSet.tree != nil)
         try dataSet.validate(urls, batch, output)
         try delta.validate(urls, batch)
         try fetching.validate(urls, batch, output: output.file, takes: "URL")
@@ -86,20 +85,4 @@ struct OutputOptions: ParsableArguments {
             them are updated in any case.
             """)
     var force = false
-
-    @Flag(
-        help: """
-            Continue files that another program has left incomplete at -o, or under -d, -O or --tree, and replace them. Each needs a SHA-2 of \
-            the whole (--sha256 or a list). If it is wrong in the end, the file is downloaded once more, from its start.
-            """)
-    var adopt = false
-
-    /// True if the files have paths outside the store.
-    private var hasFiles: Bool { file.map { $0 != "-" } ?? (directory != nil || remoteName) }
-
-    func validate(isTree: Bool) throws {
-        guard !adopt || hasFiles || isTree else {
-            throw ValidationError("--adopt goes with -o, -d, -O or --tree.")
-        }
-    }
 }

@@ -21,7 +21,7 @@ struct FetchRun: Sendable {
             destination = try OutputDestination(options.output, options.dataSet, for: downloads)
             session = try FetchSession(
                 options: options.fetching, options.dataSet, inputs, options.batch, destination: destination,
-                adopts: options.output.adopt, delta: options.delta, twins: TwinDownloads(isOn: options.dataSet.dedupe))
+                delta: options.delta, twins: TwinDownloads(isOn: options.dataSet.dedupe))
         } catch {
             Output.error("\(error)")
             return ExitStatus(error)

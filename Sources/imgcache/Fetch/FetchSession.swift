@@ -14,8 +14,6 @@ final class FetchSession: Sendable {
     private let template: FileRequest
     private let dataSet: DataSetOptions
     private let isQuiet: Bool
-    /// True if incomplete files at the destination are continued.
-    private let adopts: Bool
     private let delta: ZsyncOptions
     /// The inputs of the run.
     private let inputs: WorkQueue<FetchInput>
@@ -27,10 +25,9 @@ final class FetchSession: Sendable {
 
     init(
         options: FetchingOptions, _ dataSet: DataSetOptions, _ inputs: WorkQueue<FetchInput>, _ batch: BatchOptions,
-        destination: OutputDestination, adopts: Bool, delta: ZsyncOptions, twins: TwinDownloads
+        destination: OutputDestination, delta: ZsyncOptions, twins: TwinDownloads
     ) throws {
         self.inputs = inputs
-        self.adopts = adopts
         self.delta = delta
         self.destination = destination
         self.dataSet = dataSet
@@ -92,8 +89,7 @@ final class FetchSession: Sendable {
 
     private func request(for download: ListedDownload) -> FileRequest {
         var request = template.getting(download, requiresDigest: dataSet.requireDigest, isQuiet: isQuiet)
-        if adopts { request.adoptedFile = destination.path(of: download) }
-        if download.pieces != nil { request.seedFiles = [destination.path(of: download)].compactMap { $0 } }
+        if dataSet.adopt { request.adoptedFile = destination.path(of: download) }
         return request
     }
 
@@ -136,7 +132,7 @@ final class FetchSession: Sendable {
         var result = FetchResult(url: request.urlWithoutUserinfo)
         await result.timed { result in
             do {
-                if adopts, request.expectedDigest?.algorithm.isCollisionResistant != true {
+                if dataSet.adopt, request.expectedDigest?.algorithm.isCollisionResistant != true {
                     throw Failure(.usage, "--adopt needs a SHA-2 of the file, by --sha256 or a list")
                 }
                 try await twins.run(request.expectedDigest) {
@@ -182,14 +178,14 @@ final class FetchSession: Sendable {
             return try deliver(file, of: request, download, present, &result, isFallback: false)
         }
         request.lookedUp = outcome.lookedUp
-        if download.pieces != nil, let stored = former(of: request)?.path {
-            request.seedFiles.append(stored)
-            // The look-up belongs to the request without it.
-            request.lookedUp = nil
-        }
-        if let cache, usesDelta, delta.zsync != nil {
+        if download.pieces != nil || usesDelta && delta.zsync != nil {
             let files = [former(of: request)?.path, destination.path(of: download)].compactMap { $0 }
-            try await delta.prepare(&request, from: cache, template: template, besides: files)
+            request.seed = SeededPieces(for: request, in: files)
+            if let cache, usesDelta, delta.zsync != nil {
+                try await delta.prepare(&request, from: cache, template: template, besides: files)
+            }
+            // The look-up belongs to the request without a seed.
+            if request.seed != nil { request.lookedUp = nil }
         }
         if let cache, try fallbackHoldingPartial(request, cache) == nil {
             let file: CachedFile?

@@ -16,7 +16,7 @@ enum OutputDestination: Sendable {
         func folder(_ directory: String, _ naming: FileNaming) throws -> OutputDestination {
             .folder(
                 try FolderTargets(
-                    directory, naming, overwrite: options.force || options.adopt, linkMode: dataSet.effectiveLinkMode,
+                    directory, naming, overwrite: options.force || dataSet.adopt, linkMode: dataSet.effectiveLinkMode,
                     downloads: downloads))
         }
         if let file = options.file {
@@ -51,12 +51,14 @@ enum OutputDestination: Sendable {
     }
 
     /// True if the file must enter the store, because the user receives only its path there.
-    var needsStoredFile: Bool {
+    var needsStoredFile: Bool { if case .cachedPath = self { true } else { linkMode == .symlink } }
+
+    /// The way in which files get there; `nil` without files.
+    private var linkMode: LinkMode? {
         switch self {
-        case .cachedPath: true
-        case .file(_, let mode): mode == .symlink
-        case .folder(let targets): targets.linkMode == .symlink
-        case .standardOutput: false
+        case .cachedPath, .standardOutput: nil
+        case .file(_, let mode): mode
+        case .folder(let targets): targets.linkMode
         }
     }
 
@@ -96,13 +98,13 @@ enum OutputDestination: Sendable {
         }
     }
 
-    /// The path of a download's file, as far as it is known before the response arrives; `nil` if it is not a file.
-    func path(of download: ListedDownload) -> String? {
+    /// The path of a download's file, as far as the response's head determines it; `nil` if it is not a file.
+    func path(of download: ListedDownload, contentDisposition: String? = nil) -> String? {
         switch self {
         case .cachedPath, .standardOutput: return nil
         case .file(let path, _):
             if case .file(let target)? = try? ExportTarget(path) { return target } else { return nil }
-        case .folder(let targets): return targets.path(of: download, contentDisposition: nil)
+        case .folder(let targets): return targets.path(of: download, contentDisposition: contentDisposition)
         }
     }
 
@@ -133,26 +135,16 @@ enum OutputDestination: Sendable {
         _ download: ListedDownload, _ progress: DownloadProgress, from cache: DownloadCache, moving: Bool,
         _ present: PresentFile?
     ) throws {
-        guard let total = progress.total else { return }
-        let path: String
-        let mode: LinkMode
-        switch self {
-        case .cachedPath, .standardOutput: return
-        case .file(let name, let linkMode):
-            guard case .file(let target)? = try? ExportTarget(name) else { return }
-            (path, mode) = (target, linkMode)
-        case .folder(let targets):
-            (path, mode) = (
-                targets.path(of: download, contentDisposition: progress.contentDisposition), targets.linkMode
-            )
-            if let present, present.path == path { try present.check(against: total) }
-        }
+        guard let total = progress.total,
+            let path = path(of: download, contentDisposition: progress.contentDisposition), let linkMode
+        else { return }
+        if let present, present.path == path { try present.check(against: total) }
         let folder = OutputRoom.folder(of: path)
         let way: OutputRoom.Way =
-            switch mode {
+            switch linkMode {
             case _ where moving: .moved
             case .symlink: .shared
-            case .hardlink, .clone, .copy: OutputRoom.way(from: cache.directory, to: folder, mode)
+            case .hardlink, .clone, .copy: OutputRoom.way(from: cache.directory, to: folder, linkMode)
             }
         try OutputRoom.check(total, held: progress.received, at: path, in: folder, way) {
             (try? cache.blocking.statistics())?.bodyBytes ?? .max / 2

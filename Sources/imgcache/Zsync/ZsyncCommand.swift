@@ -1,7 +1,8 @@
 import ArgumentParser
 import Digests
-import Glibc
+import HTTPSemantics
 import ImageCache
+import TextIdentity
 import Zsync
 
 struct ZsyncCommand: ParsableCommand {
@@ -91,27 +92,8 @@ struct ZsyncCommand: ParsableCommand {
             }
             position += Int64(wanted)
         }
-        let name = String(path[(path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex)...])
+        let name = path.splitAtLastSlash.map { String($0.name) } ?? path
         return maker.finished(
-            filename: name, url: url ?? name.percentEncodedSegment,
-            sha1: digest.finish().map { byte in
-                let digits = String(byte, radix: 16)
-                return byte < 16 ? "0" + digits : digits
-            }.joined())
-    }
-}
-
-extension String {
-    /// The name as a segment of a URL's path.
-    fileprivate var percentEncodedSegment: String {
-        String(
-            decoding: utf8.flatMap { byte -> [UInt8] in
-                let isPlain =
-                    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) && byte < 0x80
-                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "-._~".utf8.contains(byte)
-                if isPlain { return [byte] }
-                let digits = String(byte, radix: 16, uppercase: true)
-                return Array("%\(digits.count < 2 ? "0" : "")\(digits)".utf8)
-            }, as: UTF8.self)
+            filename: name, url: url ?? PercentEncoding.encodedComponent(name), sha1: Digest(.sha1, digest.finish()))
     }
 }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Digests
 import FoundationEssentials
-import Glibc
 import HTTPSemantics
 import ImageCache
 import Zsync
@@ -33,40 +32,17 @@ struct ZsyncOptions: ParsableArguments {
 
     // MARK: Preparing a download
 
-    /// Reads the control file, and looks for the blocks of the request's file.
+    /// Reads the control file, and gives the request what other files may have of its file.
     ///
     /// - Parameter paths: The files that may have blocks, besides those of the options.
     /// - Throws: The errors of the control file, unless it is looked for automatically.
     func prepare(
         _ request: inout FileRequest, from cache: DownloadCache, template: FileRequest, besides paths: [String]
     ) async throws {
-        guard zsync != nil else { return }
+        let files = paths.compactMap { SeedFile($0) } + (try seeds.map(Self.seed))
         do {
-            guard let (control, made) = try await control(for: request, from: cache, template: template) else { return }
-            if isAutomatic, request.expectedDigest == nil {
-                guard try await isCurrent(control, made, request, cache) else {
-                    return request.trace?("* no zsync: the control file may be that of an older version\n") ?? ()
-                }
-            }
-            if request.expectedDigest == nil {
-                guard let digest = control.sha1.flatMap({ Digest(.sha1, hexadecimal: $0) }) else {
-                    throw Failure(.wrongBytes, "the control file has no SHA-1; give the SHA-256 with --sha256")
-                }
-                request.integrity.digest = digest
-                request.integrity.asksForDigest = false
-                // The user has named the control file: a stored file with its digest is the requested one, regardless of its age.
-                if !isAutomatic, request.policy == .useProtocolCachePolicy { request.policy = .returnCacheDataElseLoad }
-            }
-            if !isAutomatic, try cache.blocking.storedFile(for: request) != nil { return }
-            let files = paths.compactMap { SeedFile($0) } + (try seeds.map(Self.seed))
-            guard !files.isEmpty else { return }
-            BlockingSection.enter()
-            defer { BlockingSection.leave() }
-            guard let seed = ZsyncSeed(control, in: files) else { return }
-            request.trace?("* \(seed.missingBytes) of \(seed.total) bytes are in none of \(files.count) files\n")
-            request.seed = seed
-        } catch  where isAutomatic && !(error is Failure && (error as? Failure)?.status == .usage) {
-            if let error = error as? ImageCacheError, error.code == .cancelled { throw error }
+            try await prepare(&request, from: cache, template: template, files)
+        } catch let error where isAutomatic && (error as? ImageCacheError)?.code != .cancelled {
             request.trace?("* no zsync: \(error)\n")
         }
     }
@@ -78,56 +54,63 @@ struct ZsyncOptions: ParsableArguments {
         return file
     }
 
-    /// Returns true if a control file that was only looked for is that of the file that the server has now: of the same length, and not older.
-    private func isCurrent(
-        _ control: ZsyncControl, _ made: HTTPFields, _ request: FileRequest, _ cache: DownloadCache
-    ) async throws -> Bool {
+    private func prepare(
+        _ request: inout FileRequest, from cache: DownloadCache, template: FileRequest, _ files: [SeedFile]
+    ) async throws {
+        guard let zsync else { return }
+        let (control, published) = try await control(zsync, for: request, from: cache, template: template)
+        if request.expectedDigest == nil {
+            if isAutomatic { try await requireCurrent(control, published, request, cache) }
+            guard let sha1 = control.sha1 else {
+                throw Failure(.wrongBytes, "the control file has no SHA-1; give the SHA-256 with --sha256")
+            }
+            request.integrity.digest = sha1
+            request.integrity.asksForDigest = false
+            // The user has named the control file: a stored file with its digest is the requested one, regardless of its age.
+            if !isAutomatic, request.policy == .useProtocolCachePolicy { request.policy = .returnCacheDataElseLoad }
+        }
+        if !files.isEmpty { request.seed = ZsyncSeed(control, in: files, trace: request.trace) }
+    }
+
+    /// Throws unless a control file that was only looked for is that of the file that the server has now: of the same length, and not older.
+    private func requireCurrent(
+        _ control: ZsyncControl, _ published: Date?, _ request: FileRequest, _ cache: DownloadCache
+    ) async throws {
         var head = request
         head.method = .head
         head.policy = .reloadIgnoringLocalCacheData
         let file = try await cache.response(for: head).head.headerFields
-        guard file[.contentLength].flatMap({ Int64($0) }) == control.length,
-            let changed = file[.lastModified].flatMap({ HTTPDate.parse($0, now: Date()) }),
-            let published = made[.lastModified].flatMap({ HTTPDate.parse($0, now: Date()) })
-        else { return false }
-        return changed <= published
+        guard file[.contentLength].flatMap({ Int64($0) }) == control.length, let changed = file.date(.lastModified),
+            let published, changed <= published
+        else { throw Failure(.wrongBytes, "the control file may be that of an older version") }
     }
 
+    /// The control file, and the time of its last change if the server tells it.
     private func control(
-        for request: FileRequest, from cache: DownloadCache, template: FileRequest
-    ) async throws -> (ZsyncControl, HTTPFields)? {
-        guard let zsync else { return nil }
-        let bytes: [UInt8]
-        var fields = HTTPFields()
-        if !isAutomatic, !zsync.isWebURL {
-            guard let file = SeedFile(zsync), file.size <= ZsyncControl.largest else {
-                throw Failure(.usage, "\(zsync): is no control file that can be read")
-            }
-            bytes = file.bytes
-        } else {
-            var wanted = template
-            wanted.url = isAutomatic ? Self.controlURL(of: request.url) : zsync
+        _ zsync: String, for request: FileRequest, from cache: DownloadCache, template: FileRequest
+    ) async throws -> (ZsyncControl, Date?) {
+        var (name, path, published) = (zsync, zsync, Date?.none)
+        if isAutomatic || zsync.isWebURL {
+            name = isAutomatic ? Self.controlURL(of: request.url) : zsync
+            var own = template
+            own.url = request.url
+            var wanted = own.addressed(to: name)
             wanted.sha256 = nil
             wanted.integrity = .init()
-            wanted.transfer.maxFileSize = ZsyncControl.largest
+            wanted.transfer.maxFileSize = Int64(ZsyncControl.largest)
             if wanted.policy == .useProtocolCachePolicy { wanted.policy = .reloadRevalidatingCacheData }
-            if !Self.hasSameOrigin(wanted.url, request.url) {
-                // They are for the file's server.
-                wanted.transfer.credentials = nil
-                for name in [HTTPField.Name.authorization, .cookie] { wanted.fields[name] = nil }
-            }
             let file = try await cache.file(for: wanted)
-            fields = file.response.fields
-            bytes = SeedFile(file.path)?.bytes ?? []
+            (path, published) = (file.path, file.response.fields.date(.lastModified))
         }
-        do throws(ZsyncControl.Failure) { return (try ZsyncControl(bytes), fields) } catch {
-            throw Failure(.wrongBytes, "\(isAutomatic ? Self.controlURL(of: request.url) : zsync): \(error)")
+        let bytes: [UInt8]
+        do throws(LimitedFile.Failure) {
+            bytes = try LimitedFile.bytes(of: path, limit: ZsyncControl.largest, isRegular: true)
+        } catch {
+            throw Failure(.usage, "\(name): \(error)")
         }
-    }
-
-    private static func hasSameOrigin(_ one: String, _ other: String) -> Bool {
-        guard let one = try? HTTPURL(one), let other = try? HTTPURL(other) else { return false }
-        return one.hasSameOrigin(as: other)
+        do throws(ZsyncControl.Failure) { return (try ZsyncControl(bytes), published) } catch {
+            throw Failure(.wrongBytes, "\(name): \(error)")
+        }
     }
 
     /// The usual URL of the control file: `.zsync` is added to the path.
@@ -137,10 +120,8 @@ struct ZsyncOptions: ParsableArguments {
     }
 }
 
-extension SeedFile {
-    fileprivate var bytes: [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: Int(size)) { buffer, count in
-            count = read(at: 0, into: UnsafeMutableRawBufferPointer(buffer))
-        }
+extension HTTPFields {
+    fileprivate func date(_ name: HTTPField.Name) -> Date? {
+        self[name].flatMap { HTTPDate.parse($0, now: Date()) }
     }
 }

@@ -1,34 +1,44 @@
+import ConcurrencyPrimitives
 import ImageCache
 import Zsync
 
 /// The blocks of a file that other files have, found by a control file of zsync.
 final class ZsyncSeed: BodySeed {
     private let control: ZsyncControl
-    private let search: ZsyncSearch
     private let files: [SeedFile]
-    let missing: [Range<Int64>]
+    private let trace: (@Sendable (String) -> Void)?
+    private let found = Locked<ZsyncSearch?>(nil)
 
-    /// Searches all files; `nil` if the calling task is cancelled.
-    init?(_ control: ZsyncControl, in files: [SeedFile]) {
-        var search = ZsyncSearch(control)
-        for (index, file) in files.enumerated() {
-            guard search.search(index, size: file.size, read: { file.read(at: $0, into: $1) }) else { return nil }
-        }
+    init(_ control: ZsyncControl, in files: [SeedFile], trace: (@Sendable (String) -> Void)?) {
         self.control = control
-        self.search = search
         self.files = files
-        missing = search.missing
+        self.trace = trace
     }
 
     var total: Int64 { control.length }
 
-    /// The number of bytes that no file has.
-    var missingBytes: Int64 { missing.reduce(0) { $0 + Int64($1.count) } }
+    /// Searches all files. If the calling task is cancelled, what was found until then counts.
+    private var search: ZsyncSearch {
+        found.withLock { found in
+            if let found { return found }
+            var search = ZsyncSearch(control)
+            for (index, file) in files.enumerated() {
+                guard search.search(index, size: file.size, read: { file.read(at: $0, into: $1) }) else { break }
+            }
+            let missing = search.missing.reduce(0) { $0 + Int64($1.count) }
+            trace?("* \(missing) of \(total) bytes are in none of \(files.count) files\n")
+            found = search
+            return search
+        }
+    }
+
+    var missing: [Range<Int64>] { search.missing }
 
     func read(_ range: Range<Int64>, into buffer: UnsafeMutableRawBufferPointer) -> Bool {
+        let search = search
         var position = range.lowerBound
         while position < range.upperBound {
-            guard let (seed, offset, end) = run(at: position, before: range.upperBound) else { return false }
+            guard let (seed, offset, end) = run(at: position, before: range.upperBound, search) else { return false }
             let part = Int(position - range.lowerBound)..<Int(end - range.lowerBound)
             let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[part])
             guard files[seed].read(at: offset, into: bytes) == part.count else { return false }
@@ -38,7 +48,9 @@ final class ZsyncSeed: BodySeed {
     }
 
     /// The longest part from a position on that one file has without a gap.
-    private func run(at position: Int64, before limit: Int64) -> (seed: Int, offset: Int64, end: Int64)? {
+    private func run(
+        at position: Int64, before limit: Int64, _ search: ZsyncSearch
+    ) -> (seed: Int, offset: Int64, end: Int64)? {
         let block = Int64(control.blockSize)
         var index = Int(position / block)
         guard let first = search.place(ofBlock: index) else { return nil }
