@@ -196,16 +196,7 @@ import Testing
     // MARK: Metalink and mirrors
 
     private func metalink(_ seed: UInt64, pieces length: Int, urls: [String]) -> String {
-        let bytes = Self.bytes(seed)
-        let hashes = stride(from: 0, to: bytes.count, by: length).map {
-            "<hash>\(SHA256.hex(of: Array(bytes[$0..<min(bytes.count, $0 + length)])))</hash>"
-        }
-        let links = urls.enumerated().map { "<url priority=\"\($0 + 1)\">\($1)</url>" }.joined()
-        return """
-            <metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="set/x.bin"><size>\(bytes.count)</size>
-            <hash type="sha-256">\(Self.sum(seed))</hash>
-            <pieces length="\(length)" type="sha-256">\(hashes.joined())</pieces>\(links)</file></metalink>
-            """
+        IntegrationTests.metalink(Self.bytes(seed), name: "set/x.bin", pieces: length, urls: urls)
     }
 
     @Test func `a damaged piece is fetched again from another mirror, and standard error says whose it was`()

@@ -279,14 +279,7 @@ import Testing
     }
 
     private func metalink(_ bytes: [UInt8], pieces length: Int, _ url: String) -> String {
-        let hashes = stride(from: 0, to: bytes.count, by: length).map {
-            "<hash>\(SHA256.hex(of: Array(bytes[$0..<min(bytes.count, $0 + length)])))</hash>"
-        }
-        return """
-            <metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="a.bin"><size>\(bytes.count)</size>
-            <hash type="sha-256">\(SHA256.hex(of: bytes))</hash>
-            <pieces length="\(length)" type="sha-256">\(hashes.joined())</pieces><url>\(url)</url></file></metalink>
-            """
+        IntegrationTests.metalink(bytes, name: "a.bin", pieces: length, urls: [url])
     }
 
     /// The response of an origin that has these bytes, and ranges of them.

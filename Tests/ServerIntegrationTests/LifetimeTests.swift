@@ -1,14 +1,10 @@
-import ImageCodec
 import TestSupport
 import Testing
 
 /// Lifetimes that the operator sets, through real sockets.
 @Suite(.fewAtATime) struct LifetimeTests {
     private func origin(_ fields: [(name: String, value: String)]) throws -> ScriptedOrigin {
-        let bytes = try ImageEncoder.jpeg().encode(
-            DecodedImage(width: 300, height: 200) { memory in
-                for index in 0..<(300 * 200) { memory[index * 4 + 3] = 255 }
-            })
+        let bytes = GradientPicture.bytes
         return try ScriptedOrigin { _ in
             [.head(status: 200, fields: [("Content-Length", "\(bytes.count)")] + fields), .body(bytes)]
         }

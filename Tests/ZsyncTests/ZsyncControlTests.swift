@@ -92,10 +92,7 @@ struct ZsyncControlTests {
 struct BlockChecksumTests {
     private func hexadecimal(_ text: String) -> String {
         let digest = Array(text.utf8).withUnsafeBytes { MD4.digest($0) }
-        return (0..<16).map { place in
-            let byte = UInt8(truncatingIfNeeded: digest[place / 4] >> (8 * UInt32(place % 4)))
-            return (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }.joined()
+        return (0..<16).map { UInt8(truncatingIfNeeded: digest[$0 / 4] >> (8 * UInt32($0 % 4))) }.hexadecimal
     }
 
     @Test(arguments: [
