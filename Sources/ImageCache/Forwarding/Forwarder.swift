@@ -164,7 +164,11 @@ final class Forwarder: Sendable {
     /// Requests a newer response from the origin after a stale one was served.
     private func refresh(_ resolved: ResolvedRequest) {
         let subscription = subscribe(to: resolved.with(.reloadRevalidatingCacheData), nil)
-        subscription.keepUntilEnd()
+        Task.detached {
+            // Nobody reads a response that is not stored. Its transfer would wait for a reader forever.
+            if case .passed? = await subscription.context.start.value() { return }
+            _ = await subscription.outcome()
+        }
     }
 
     // MARK: Unshared requests to the origin

@@ -179,6 +179,26 @@ import Testing
         #expect(origin.requests.last?["if-none-match"] == "\"v5\"")
     }
 
+    /// Neither the stored response nor the pace of a reader ends the transfer of a response that is not stored.
+    @Test(arguments: ["no-store", "private"])
+    func `what is asked behind a stale answer ends also if it is large and not stored`(
+        cacheControl: String
+    ) async throws {
+        let origin = try ScriptedOrigin { request in
+            guard request.number > 1 else {
+                return Behaviour(
+                    Representation(seed: 7, size: 10_000, cacheControl: "max-age=60, stale-while-revalidate=600"))
+            }
+            return Behaviour(Representation(seed: 8, size: 8_000_000, cacheControl: cacheControl))
+        }
+        _ = try await bytes(of: cache.forward(request(origin.url())))
+        clock.withLock { $0 += 100 }
+        let stale = try await cache.forward(request(origin.url()))
+        #expect(status(of: stale).contains("stale-while-revalidate"))
+        #expect(await origin.waits { $0.count >= 2 })
+        #expect(await eventually { cache.running.isEmpty }, "\(cache.running)")
+    }
+
     // MARK: From memory
 
     @Test func `a small file that was asked for twice is answered from memory, also its parts and conditions`()

@@ -83,7 +83,7 @@ struct History {
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<58: try await ask(request(path))
         case 58..<68: change(path)
-        case 68..<80: await advance()
+        case 68..<80: try await advance()
         case 80..<85: try await remove(path)
         case 85..<90: try await post(path)
         case 90..<96: fail()
@@ -113,18 +113,22 @@ struct History {
         note("\(path) is now \(resource)")
     }
 
-    private mutating func advance() async {
+    private mutating func advance() async throws {
         let seconds = Double(pick([0, 1, 5, 30, 61, 61, 120, 700, 100_000, -1, -50]))
-        await awaitBackgroundLoads()
+        try await awaitBackgroundLoads()
         origin.state.withLock { $0.now += seconds }
         note("\(Int(seconds)) s later")
     }
 
     /// Returns when nothing is on its way. A response that was sent before the clock moved, and received after that, has another age for the
     /// cache than for the model.
-    private func awaitBackgroundLoads() async {
-        while (abandoned + [cache]).contains(where: { !$0.running.isEmpty }) {
-            try? await Task.sleep(for: .milliseconds(1))
+    private func awaitBackgroundLoads() async throws {
+        let caches = abandoned + [cache]
+        while caches.contains(where: { !$0.running.isEmpty }) {
+            guard (try? await Task.sleep(for: .milliseconds(1))) != nil else {
+                throw Violation(
+                    description: "never ends: \(caches.flatMap(\.running))\n" + log.joined(separator: "\n"))
+            }
         }
     }
 
