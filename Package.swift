@@ -294,6 +294,7 @@ let package = Package(
             name: "ServerTests",
             dependencies: [
                 "HTTPServer", "ImageCache", "ImageProxy", "ProcessLimits", "TestSupport", "imgcache-server", httpTypes,
+                logging,
             ],
             swiftSettings: strict),
         .testTarget(

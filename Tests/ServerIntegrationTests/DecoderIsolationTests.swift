@@ -58,7 +58,7 @@ import Testing
 
     /// The lines of the log at level notice or above. Memory pressure on the machine during the test is logged at level info.
     private func notices(of server: ServerProcess) -> [Substring] {
-        server.process.errorOutput.split(separator: "\n").filter { !$0.contains(" info imgcache-server: ") }
+        server.process.errorOutput.split(separator: "\n").filter { !$0.contains("Z info: ") }
     }
 
     @Test func `a forbidden system call is named`() async throws {

@@ -68,6 +68,19 @@ import Testing
         #expect(try Client(server.port).get("/a")?.status == 200)
     }
 
+    @Test func `with log-format json each message is an object, and the first says what is served`() async throws {
+        let origin = try ScriptedOrigin(serving: Representation(seed: 3, size: 100))
+        let server = try await ServerProcess(origin: origin.url(""), "--log-format", "json")
+        await server.stop()
+        let lines = server.process.errorOutput.split(separator: "\n")
+        let objects = lines.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }
+        #expect(objects.count == lines.count && lines.count >= 3, "\(lines)")
+        let start = try #require(objects.first { ($0["message"] as? String)?.contains("listening on") == true })
+        #expect((start["message"] as? String)?.hasPrefix("imgcache-server 0.1.0 listening on 127.0.0.1:") == true)
+        let data = try #require(start["data"] as? [String: String])
+        #expect(data["origins"] == origin.url("") && data["capacity"] != nil && data["store"] != nil, "\(data)")
+    }
+
     @Test func `systemd is told when the server is ready and when it stops`() async throws {
         let directory = try TestDirectory()
         let path = directory.path("notify")

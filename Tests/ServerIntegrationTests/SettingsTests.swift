@@ -40,6 +40,14 @@ import Testing
         #expect(!outcome.output.contains("hidden") && !outcome.output.contains("word@"))
     }
 
+    @Test func `--check says nothing of right settings, and a file may have comments and last commas`() async throws {
+        let file = "{\n  // where\n  \"origin\": \"http://a\", /* once */\n}\n"
+        let right = try await run("--check", file: file)
+        #expect(right.ending == .exited(0) && right.output.isEmpty && right.errorOutput.isEmpty, "\(right)")
+        let wrong = try await run("--check", "--max-requests", "many", file: file)
+        #expect(wrong.ending == .exited(2) && wrong.errorOutput.contains("max-requests \"many\""), "\(wrong)")
+    }
+
     @Test func `a mistake names file, key and value, and ends with 2 before anything listens`() async throws {
         let origin = #""origin": "http://a""#
         for (file, parts) in [
@@ -64,7 +72,8 @@ import Testing
             (#"{"origin": "ftp://a"}"#, ["server.json", "origin", "\"ftp://a\""]),
             (#"{"origin": "http://a?b"}"#, ["server.json", "origin", "query"]),
             (#"{"listen": "127.0.0.1:0"}"#, ["origin", "is missing"]),
-            (#"{"origin": "#, ["server.json", "not valid JSON"]),
+            (#"{"origin": "#, ["server.json", "line 1, column 12: the text ends too early"]),
+            ("{\n  // a comment\n  \"origin\" }", ["server.json", "line 3, column 12: '}' is not expected here"]),
             ("[]", ["server.json", "is not a JSON object"]),
         ] {
             let outcome = try await run(file: file)

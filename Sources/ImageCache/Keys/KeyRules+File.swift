@@ -31,7 +31,7 @@ extension KeyRules {
         let file: RulesFile
         do {
             let bytes = try LimitedFile.bytes(of: path, limit: Self.sizeLimit, isRegular: true)
-            file = try JSONDecoder().decode(RulesFile.self, from: Data(bytes))
+            file = try JSONDecoder().decode(RulesFile.self, from: Data(CommentedJSON(bytes).json))
         } catch {
             throw ImageCacheError(.invalidRequest, path: path, message: "\(path): \(Self.problem(error))", cause: error)
         }
@@ -48,6 +48,7 @@ extension KeyRules {
         switch error {
         case let error as RulesFile.Problem: error.text
         case let error as LimitedFile.Failure: error.description
+        case let mistake as CommentedJSON.Mistake: mistake.description
         case DecodingError.dataCorrupted(let context):
             context.codingPath.isEmpty ? "is not JSON" : "\(context.codingPath.words) \(context.debugDescription)"
         case DecodingError.keyNotFound(let key, let context): "\((context.codingPath + [key]).words) is missing"

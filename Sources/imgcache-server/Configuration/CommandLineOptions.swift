@@ -1,7 +1,7 @@
 /// The command line: an option for each setting, and the action.
 struct CommandLineOptions {
     enum Action {
-        case serve, printConfiguration, help, version
+        case serve, check, printConfiguration, help, version
     }
 
     var action = Action.serve
@@ -16,6 +16,7 @@ struct CommandLineOptions {
             switch argument {
             case "-h", "--help": action = .help
             case "--version": action = .version
+            case "--check": action = .check
             case "--print-config": action = .printConfiguration
             default:
                 let (name, attached) = try Self.split(argument)

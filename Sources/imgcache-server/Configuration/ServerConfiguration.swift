@@ -145,7 +145,7 @@ struct ServerConfiguration: Sendable {
     // Operation.
     var threads = System.cores
     var accessLog = AccessLog.Destination.standardOutput
-    var logLevel = Logger.Level.info
+    var messages = MessageLog.Options(level: .info, format: .text)
     /// The token required for purging, or nil if purging is disabled.
     var adminToken: String?
     /// A file with the token.

@@ -214,9 +214,13 @@ extension Setting {
                 guard let level = Logger.Level(rawValue: text) else {
                     return "must be one of " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
                 }
-                configuration.logLevel = level
+                configuration.messages.level = level
                 return nil
-            }, text: { $0.logLevel.rawValue }, copy: { $1.logLevel = $0.logLevel }),
+            }, text: { $0.messages.level.rawValue }, copy: { $1.messages.level = $0.messages.level }),
+        choice(
+            "log-format", \.messages.format,
+            "The form of messages on standard error: a sentence with its values, or a JSON object a line."
+        ).reloadable,
         text(
             "admin-token", "TOKEN", \.adminToken,
             "The token for purging, as Authorization: Bearer. Preferably kept in a file."

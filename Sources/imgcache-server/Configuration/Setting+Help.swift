@@ -23,6 +23,7 @@ extension Setting {
         text += """
             OTHER:
               --config FILE           The configuration file (or IMGCACHE_CONFIG).
+              --check                 Read the settings and exit: silently with 0, or with the mistake and 2.
               --print-config          Print the effective settings, without secrets, and exit.
               --version               Print the version.
               -h, --help              Print this help.

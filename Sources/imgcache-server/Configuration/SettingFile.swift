@@ -1,8 +1,9 @@
 import Digests
 import FoundationEssentials
 import Glibc
+import ImageCache
 
-/// The configuration file: one JSON object whose keys are the settings' names, and `origins`. Parsed by JSONDecoder:
+/// The configuration file: one JSON object whose keys are the settings' names, and `origins`; comments are allowed. Parsed by JSONDecoder:
 /// swift-configuration's own JSON provider requires all of Foundation, and does not report unknown keys.
 struct SettingFile {
     /// Values by the settings' names.
@@ -13,12 +14,16 @@ struct SettingFile {
 
     init(at path: String) throws(SettingError) {
         self.path = path
-        let data = try Self.data(at: path)
+        let json: [UInt8]
+        let text = try Self.text(at: path)
+        do throws(CommentedJSON.Mistake) { json = try CommentedJSON(text).json } catch {
+            throw SettingError(setting: "config", value: path, problem: "\(error)")
+        }
         let decoded: [String: Value]
-        do { decoded = try JSONDecoder().decode([String: Value].self, from: data) } catch {
+        do { decoded = try JSONDecoder().decode([String: Value].self, from: Data(json)) } catch {
             throw Self.mistake(in: path, error)
         }
-        keys = SettingFileKeys(data)
+        keys = SettingFileKeys(json)
         if let key = keys.repeated {
             throw SettingError(
                 setting: key.joined(separator: "."), value: nil, problem: "is specified more than once",
@@ -48,13 +53,13 @@ struct SettingFile {
     /// The file, and the line of a key.
     func place(_ key: SettingFileKeys.Path) -> String { keys.lines[key].map { "\(path):\($0)" } ?? path }
 
-    private static func data(at path: String) throws(SettingError) -> Data {
+    private static func text(at path: String) throws(SettingError) -> [UInt8] {
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
             throw SettingError(setting: "config", value: path, problem: "is a folder, no file")
         }
         do throws(LimitedFile.Failure) {
-            return Data(try LimitedFile.bytes(of: path, limit: 16 << 20, isRegular: false))
+            return try LimitedFile.bytes(of: path, limit: 16 << 20, isRegular: false)
         } catch {
             let problem = if case .system = error { "cannot be read: \(error)" } else { "\(error)" }
             throw SettingError(setting: "config", value: path, problem: problem)
@@ -71,21 +76,8 @@ struct SettingFile {
                 setting: key, value: nil,
                 problem: "must be a string, a number, true, false or a list of strings or numbers",
                 source: path)
-        case .dataCorrupted(let context):
-            let detail = context.underlyingError.map { ": \(reason($0))" } ?? ""
-            return SettingError(setting: "config", value: path, problem: "is not valid JSON\(detail)")
-        default: return SettingError(setting: "config", value: path, problem: "is not valid JSON")
+        default: return SettingError(setting: "config", value: path, problem: "is not a JSON object of settings")
         }
-    }
-
-    private static func reason(_ error: any Error) -> String {
-        switch (error as? CocoaError)?.code {
-        case .fileReadNoSuchFile: return "no such file"
-        case .fileReadNoPermission: return "permission denied"
-        default: break
-        }
-        let description = (error as? CocoaError)?.userInfo["NSDebugDescription"] as? String
-        return description ?? "\(error)"
     }
 
     /// The setting with the most similar name.

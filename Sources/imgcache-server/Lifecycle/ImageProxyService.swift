@@ -9,6 +9,7 @@ import NIOCore
 import NIOPosix
 import ServiceLifecycle
 import Transfer
+import Units
 
 /// The service: a caching proxy for its origins that also renders images from their files.
 ///
@@ -96,9 +97,7 @@ struct ImageProxyService: Service {
                 problem: "cannot listen: \(ListenAddress.reason(error))", isTransient: true)
         }
         if let address = data.localAddress, let ip = address.ipAddress, let port = address.port {
-            logger.notice(
-                "listening on \(ListenAddress(host: ip, port: port))",
-                metadata: ["origin": "\(parts.origins.withLock { $0 }.gates.map(\.shownURL).joined(separator: ", "))"])
+            await logStart(listeningOn: ListenAddress(host: ip, port: port))
         }
         parts.administration.readiness.start()
         systemd.notify(.ready)
@@ -113,6 +112,19 @@ struct ImageProxyService: Service {
         // Uploads of the last responses have the remaining time, and at least a second.
         await self.end(group, uploadingFor: max(.seconds(1), end - .now))
         logger.notice("stopped")
+    }
+
+    /// One line with what an operator wants to know first.
+    private func logStart(listeningOn address: ListenAddress) async {
+        let capacity = try? await parts.cache.statistics().capacity
+        logger.notice(
+            "imgcache-server \(ServerCommand.version) listening on \(address)",
+            metadata: [
+                "admin": "\(configuration.admin?.description ?? "off")", "store": "\(parts.cache.directory)",
+                "capacity": "\(capacity.map { "\(ByteSize($0))" } ?? "unknown")",
+                "origins": "\(parts.origins.withLock { $0 }.gates.map(\.shownURL).joined(separator: " "))",
+                "isolate-decoders": "\(configuration.decoderIsolation.rawValue)",
+            ])
     }
 
     private func end(_ group: MultiThreadedEventLoopGroup, uploadingFor time: Duration = .zero) async {

@@ -27,7 +27,7 @@ enum ServerCommand {
             case .version:
                 print(version)
                 return 0
-            case .printConfiguration, .serve: break
+            case .check, .printConfiguration, .serve: break
             }
             let environment = ProcessInfo.processInfo.environment
             let file = line.file ?? environment["IMGCACHE_CONFIG"]
@@ -35,6 +35,7 @@ enum ServerCommand {
                 try SettingSources(options: line.options, environment: environment, file: file).configuration()
             }
             let configuration = try read()
+            if line.action == .check { return 0 }
             if line.action == .printConfiguration {
                 print(configuration.printed)
                 return 0
@@ -52,11 +53,11 @@ enum ServerCommand {
         _ configuration: ServerConfiguration, _ systemd: SystemdNotifier, _ isolation: DecoderIsolation?,
         rereading read: @escaping @Sendable () throws(SettingError) -> ServerConfiguration
     ) async throws(SettingError) -> Int32 {
-        let level = Locked(configuration.logLevel)
-        LoggingSystem.bootstrap { LevelledLogHandler(label: $0, level: level) }
+        let messages = Locked(configuration.messages)
+        LoggingSystem.bootstrap { MessageLog(label: $0, options: messages) }
         let logger = Logger(label: "imgcache-server")
         let current = CurrentConfiguration(configuration)
-        current.observe { new in level.withLock { $0 = new.logLevel } }
+        current.observe { new in messages.withLock { $0 = new.messages } }
         DescriptorLimit.raise()
         await DescriptorLimit.openTimers()
         let server = try ImageProxyService(current, systemd: systemd, isolation: isolation, logger: logger)

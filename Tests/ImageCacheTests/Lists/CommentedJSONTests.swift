@@ -1,0 +1,39 @@
+import Testing
+
+@testable import ImageCache
+
+@Suite("JSON with comments")
+struct CommentedJSONTests {
+    private func json(_ text: String) throws -> String {
+        String(decoding: try CommentedJSON(text.utf8).json, as: UTF8.self)
+    }
+
+    @Test(arguments: [
+        ("{}", "{}"), (#"{"a": 1} // end"#, #"{"a": 1}       "#), ("/* x\ny */{}", "    \n    {}"),
+        (#"{"a": "// no /* comment */ \" //"}"#, #"{"a": "// no /* comment */ \" //"}"#),
+        (#"{"a": [1, 2, ], }"#, #"{"a": [1, 2  ]  }"#), ("[1, // one\n]", "[1        \n]"), (#"[","]"#, #"[","]"#),
+        ("12", "12"),
+    ])
+    func `comments and last commas become spaces, and all else keeps its place`(text: String, plain: String) throws {
+        #expect(try json(text) == plain)
+    }
+
+    @Test(arguments: [
+        ("{\n  \"a\": }", 2, 8, "'}' is not expected here"), ("{\"a\": 1", 1, 8, "the text ends too early"),
+        ("", 1, 1, "the text ends too early"),
+        ("{\n/* never", 2, 1, "the comment does not end"), ("[,]", 1, 2, "',' is not expected here"),
+        ("[1,,]", 1, 4, "',' is not expected here"),
+        ("{\"a\": 1,\n \"b\" 2}", 2, 6, "'2' is not expected here"), ("[1] x", 1, 5, "'x' is not expected here"),
+        ("{\"a\":,}", 1, 6, "',' is not expected here"), ("/", 1, 1, "'/' is not expected here"),
+        ("[\"a\n\"]", 1, 4, "this character is not expected here"),
+    ])
+    func `a mistake has its line and column`(text: String, line: Int, column: Int, reason: String) {
+        let mistake = CommentedJSON.Mistake(line: line, column: column, reason: reason)
+        #expect(throws: mistake) { try json(text) }
+    }
+
+    @Test func `plain JSON stays as it is`() throws {
+        let text = #"{"a": [true, null, -1.5e3, "é\u00e9\\"], "b": {"c": {}}}"#
+        #expect(try json(text) == text)
+    }
+}
