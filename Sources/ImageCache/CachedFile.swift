@@ -104,11 +104,13 @@ public struct CachedFile: Sendable {
         let file: CachedFile
 
         /// Exports the file to `path`, where it appears complete or not at all.
+        ///
+        /// - Parameter modified: The modification time of a new file; `nil` for now.
         package func export(
-            to path: String, overwrite: Bool, linkMode: LinkMode = .clone
+            to path: String, overwrite: Bool, linkMode: LinkMode = .clone, modified: Date? = nil
         ) throws(ImageCacheError) {
             do throws(StoreError) {
-                try file.body.export(to: path, overwrite: overwrite, mode: linkMode)
+                try file.body.export(to: path, overwrite: overwrite, mode: linkMode, modified: modified)
             } catch {
                 throw ImageCacheError(error)
             }
@@ -119,8 +121,12 @@ public struct CachedFile: Sendable {
 
         /// Moves the file to `path`, out of a cache that is not used any longer; the entry then counts as missing. No bytes are copied
         /// within one file system.
-        package func move(to path: String, overwrite: Bool) throws(ImageCacheError) {
-            do { try file.body.move(to: path, overwrite: overwrite) } catch { throw ImageCacheError(error) }
+        package func move(to path: String, overwrite: Bool, modified: Date? = nil) throws(ImageCacheError) {
+            do throws(StoreError) {
+                try file.body.move(to: path, overwrite: overwrite, modified: modified)
+            } catch {
+                throw ImageCacheError(error)
+            }
         }
 
         /// Writes the body to a file descriptor.

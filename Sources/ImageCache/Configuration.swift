@@ -62,6 +62,9 @@ extension DownloadCache {
         /// The maximum number of concurrent transfers for one ``FileRequest/client``. Default: unlimited.
         public var maxTransfersPerClient: Int?
 
+        /// The way to connect to origins: version of the Internet Protocol, addresses, interface. Default: the system's.
+        public var connections = ConnectionOptions()
+
         /// The addresses to which connections are allowed. Default: any. A service whose clients choose the URLs needs
         /// ``AddressPolicy/publicOnly(except:where:)``.
         public var addressPolicy = AddressPolicy.any

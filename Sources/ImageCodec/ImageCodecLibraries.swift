@@ -6,16 +6,28 @@ package enum ImageCodecLibraries {
     /// files to detect the processor's features.
     package static func prepare() {
         icodec_open_libraries()
-        guard
-            let image = try? DecodedImage(
-                width: 16, height: 16, fill: { $0.copyBytes(from: (0...255).map(UInt8.init)) })
-        else { return }
-        for encoder in [ImageEncoder.jpeg(), .png(), .webp(), .avif(), .gif()] {
-            guard let file = try? encoder.encode(image) else { continue }
-            _ = try? ImageDecoder().decode(ImageSource(file))
-        }
+        _ = selfTest()
         var description = icodec_description()
         description.gamma = 0.5
         _ = try? ColorConversion(ImageHeader(description, .png, fileSize: 0), .convertToSRGB)
+    }
+
+    /// Writes a small image in each format, and reads it again.
+    ///
+    /// - Returns: For each format the file, or the reason why there is none.
+    package static func selfTest() -> [(format: String, file: Result<[UInt8], ImageCodecError>)] {
+        let encoders = [
+            ("JPEG", ImageEncoder.jpeg()), ("PNG", .png()), ("WebP", .webp()), ("AVIF", .avif()), ("GIF", .gif()),
+        ]
+        return encoders.map { format, encoder in
+            let file = Result { () throws(ImageCodecError) -> [UInt8] in
+                let image = try DecodedImage(
+                    width: 16, height: 16, fill: { $0.copyBytes(from: (0...255).map(UInt8.init)) })
+                let bytes = try encoder.encode(image)
+                _ = try ImageDecoder().decode(ImageSource(bytes))
+                return bytes
+            }
+            return (format, file)
+        }
     }
 }

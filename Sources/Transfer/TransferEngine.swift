@@ -35,6 +35,8 @@ public final class TransferEngine: HTTPTransport {
         public var maxRequestsPerSecond: Double?
         /// Another limit of the transfers with one origin, shared with other engines; default: none.
         public var sharedHostLimit: (any SharedHostLimit)?
+        /// The way to connect to hosts; default: the system's.
+        public var connections = ConnectionOptions()
         /// The addresses that may be connected to; default: any.
         public var addressPolicy = AddressPolicy.any
         /// The query parameters that are ignored when final URLs are compared; default ``SignatureParameters/known``.
@@ -97,6 +99,12 @@ public final class TransferEngine: HTTPTransport {
             mailbox.post(.cancel(id))
         }
         return try result.get()
+    }
+
+    /// The version of libcurl and of the libraries that it uses.
+    package static func libraryVersion() throws(TransferError) -> String {
+        if let reason = clibcurl_load() { throw TransferError(.libcurl, url: "", String(cString: reason)) }
+        return String(cString: clibcurl_version())
     }
 
     /// Counts of all transfers of this engine.

@@ -26,6 +26,8 @@ public struct TransferError: Error, Sendable {
         public static let timeout = Code("timeout")
         /// No byte arrived for `stallTimeout`.
         public static let stalled = Code("stalled")
+        /// Bytes arrived more slowly than `minimumRate`.
+        public static let tooSlow = Code("tooSlow")
         /// The connection ended before the body did.
         public static let cut = Code("cut")
         /// The redirect's target cannot be parsed, or is neither http nor https.

@@ -97,6 +97,22 @@ public struct TransferOptions: Sendable, Hashable {
         }
     }
 
+    /// A certificate that identifies the client in the TLS handshake (mutual TLS).
+    public struct ClientCertificate: Sendable, Hashable {
+        /// A file in PEM with the certificate, followed by the certificates that it was issued by, and by the private key without ``privateKey``.
+        public var path: String
+        /// A file in PEM with the private key.
+        public var privateKey: String?
+        /// The passphrase of an encrypted private key.
+        public var passphrase: String?
+
+        public init(path: String, privateKey: String? = nil, passphrase: String? = nil) {
+            self.path = path
+            self.privateKey = privateKey
+            self.passphrase = passphrase
+        }
+    }
+
     /// The source of credentials that the request itself does not contain.
     public enum Netrc: Sendable, Hashable {
         /// No file.
@@ -114,6 +130,11 @@ public struct TransferOptions: Sendable, Hashable {
     public var credentials: Credentials?
     /// Default ``Netrc/off``.
     public var netrc: Netrc = .off
+    /// The client's certificate, presented only to the URL's own origin (scheme, host and port). Default: none.
+    public var clientCertificate: ClientCertificate?
+    /// A file of cookies in Netscape's format or as `Set-Cookie` fields. Each is sent to the hosts and paths that it belongs to (RFC 6265 section
+    /// 5.4), also after redirects, together with cookies that the redirects set. The file is not changed. Default: none.
+    public var cookieFile: String?
     /// The URL of the proxy. With `nil`, `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` of the environment apply. With an empty string, no
     /// proxy is used. An engine with an ``AddressPolicy`` never uses one.
     public var proxy: String?
@@ -135,6 +156,9 @@ public struct TransferOptions: Sendable, Hashable {
     /// The time without a byte after which an attempt has stalled; default 30 s. A response head must also be completed
     /// within this time.
     public var stallTimeout: Duration = .seconds(30)
+    /// The lowest rate, in body bytes a second. An attempt that receives less in a period of ``stallTimeout`` has failed, and counts as one without
+    /// progress. Each connection for a body is judged by itself. Default: none.
+    public var minimumRate: Int64?
     /// The number of retries and the pauses between them; default: those of `RetryPolicy`.
     public var retry = RetryPolicy()
     /// True to send the request's own `Accept-Encoding` field. Such a transfer is not resumed. By default `identity` is

@@ -11,7 +11,8 @@ import Testing
             download.output = output
             return download
         }
-        return try FolderTargets("folder", .listed, overwrite: false, linkMode: .copy, downloads: downloads)
+        return try FolderTargets(
+            "folder", .listed, overwrite: false, FileWriting(.copy, keepsDate: false), downloads: downloads)
     }
 
     @Test func `names that are equal only by canonical equivalence are two files`() throws {
@@ -28,6 +29,7 @@ import Testing
 
     @Test func `two URLs of a tree that differ in one spelling of a letter have two files`() throws {
         let downloads = ["http://a/caf%C3%A9", "http://a/cafe%CC%81"].map { ListedDownload($0) }
-        _ = try FolderTargets("folder", .tree, overwrite: false, linkMode: .copy, downloads: downloads)
+        _ = try FolderTargets(
+            "folder", .tree, overwrite: false, FileWriting(.copy, keepsDate: false), downloads: downloads)
     }
 }

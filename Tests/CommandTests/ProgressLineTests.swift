@@ -34,16 +34,16 @@ struct ProgressLineTests {
             40, changed(silent) { $0.activity = .waiting(.init(reason: "Connection reset by peer", nextTry: 4)) },
             "big.iso   42 %  Connectio…, again in 4 s"
         ),
-        (80, receiving, "big.iso                   42 %  1.72 GiB of 4.00 GiB  38.1 MiB/s  1 min 1 s left"),
+        (80, receiving, "big.iso      [===>    ]   42 %  1.72 GiB of 4.00 GiB  38.1 MiB/s  1 min 1 s left"),
         (80, longName, "a-very-long…-a-disk.iso   42 %  1.72 GiB of 4.00 GiB  38.1 MiB/s  1 min 1 s left"),
         (80, silent, "big.iso           42 %  no data for 12 s, Connection reset by peer, again in 4 s"),
         (
             120, receiving,
-            "big.iso                            42 %  1.72 GiB of 4.00 GiB  38.1 MiB/s  1 min 1 s left  resumed at 11 %"
+            "big.iso                           [====>     ]   42 %  1.72 GiB of 4.00 GiB  38.1 MiB/s  1 min 1 s left  resumed at 11 %"
         ),
         (
             120, longName,
-            "a-very-long-name…e-of-a-disk.iso   42 %  1.72 GiB of 4.00 GiB  38.1 MiB/s  1 min 1 s left  resumed at 11 %"
+            "a-very-long-name…e-of-a-disk.iso  [====>     ]   42 %  1.72 GiB of 4.00 GiB  38.1 MiB/s  1 min 1 s left  resumed at 11 %"
         ),
         (
             120, silent,
@@ -77,6 +77,17 @@ struct ProgressLineTests {
         let text = Self.silent.text(width: width)
         #expect(text.contains("again in 4 s") && !text.contains("/s") && !text.contains("left"), "\(text)")
         #expect(text.hasPrefix("big."), "\(text)")
+    }
+
+    @Test(arguments: 40...200)
+    func `a bar that grows moves nothing`(width: Int) {
+        var columns: Set<Int> = []
+        for percent in Int64(0)...100 {
+            let line = Self.changed(Self.receiving) { $0.received = (4 << 30) / 100 * percent }
+            let text = line.text(width: width)
+            if let end = text.firstIndex(of: "%") { columns.insert(text.distance(from: text.startIndex, to: end)) }
+        }
+        #expect(columns.count == 1, "\(columns)")
     }
 
     @Test(arguments: 10...130)

@@ -55,6 +55,16 @@ import Testing
         #expect(screen.contains("left"))
     }
 
+    @Test func `a long download on a terminal ends with what it cost`() async throws {
+        let origin = try origin { $0.bytesPerSecond = 1_500_000 }
+        let (outcome, screen) = try await errorOutput(of: [origin.url("/file.bin")])
+        #expect(outcome.ending == .exited(0))
+        #expect(screen.contains("imgcache: 2.86 MiB in "), "\(screen)")
+        let (list, lines) = try await errorOutput(of: [origin.url("/1"), origin.url("/2")])
+        #expect(list.ending == .exited(0))
+        #expect(lines.contains("imgcache: 2 of 2 files, 5.72 MiB in "), "\(lines)")
+    }
+
     @Test func `no bar with -q`() async throws {
         let origin = try origin()
         let (outcome, screen) = try await errorOutput(of: ["-q", origin.url("/file.bin")])

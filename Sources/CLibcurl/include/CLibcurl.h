@@ -22,6 +22,8 @@ const char *_Nullable clibcurl_load(void);
 
 /// Macros, and names that newer headers have: constants, for Swift.
 static const long clibcurl_auth_basic = CURLAUTH_BASIC;
+static const long clibcurl_ipv4 = CURL_IPRESOLVE_V4;
+static const long clibcurl_ipv6 = CURL_IPRESOLVE_V6;
 static const CURLcode clibcurl_too_large = (CURLcode)100;
 
 typedef size_t (*clibcurl_data_callback)(char *_Nonnull data, size_t size, size_t count, void *_Nullable context);

@@ -1,4 +1,5 @@
 import CLinux
+package import FoundationEssentials
 import Glibc
 
 extension StoredBody {
@@ -8,11 +9,15 @@ extension StoredBody {
     /// not a regular file (a device, a pipe) is written into in each mode; a symbolic link is followed, including one to a file that
     /// does not exist yet, except by ``LinkMode/symlink``, which replaces it.
     ///
-    /// - Parameter overwrite: True to replace an existing file; otherwise throws ``StoreError/Code/exists``.
-    package func export(to path: String, overwrite: Bool, mode: LinkMode = .clone) throws(StoreError) {
+    /// - Parameters:
+    ///   - overwrite: True to replace an existing file; otherwise throws ``StoreError/Code/exists``.
+    ///   - modified: The modification time of a new file; `nil` for now. A link has the time of the stored file.
+    package func export(
+        to path: String, overwrite: Bool, mode: LinkMode = .clone, modified: Date? = nil
+    ) throws(StoreError) {
         let present = overwrite ? nil : FileStatus(at: path)
         let target: ExportTarget = present?.isRegular == true ? .file(path) : try ExportTarget(path)
-        guard case .file(let name) = target else { return try write(to: target, path, mode, overwrite: true) }
+        guard case .file(let name) = target else { return try write(to: target, path, mode, overwrite: true, nil) }
         // Without permission to replace, an existing link counts as an existing file.
         if present != nil { throw StoreError(.exists, "the file exists", path: path, errno: EEXIST) }
         switch mode {
@@ -20,11 +25,11 @@ extension StoredBody {
         case .symlink: return try ExportTarget.makeSymbolicLink(to: self.path, at: path, overwrite: overwrite)
         case .clone, .copy: break
         }
-        try write(to: target, path, mode, overwrite: overwrite)
+        try write(to: target, path, mode, overwrite: overwrite, modified)
     }
 
     private func write(
-        to target: ExportTarget, _ path: String, _ mode: LinkMode, overwrite: Bool
+        to target: ExportTarget, _ path: String, _ mode: LinkMode, overwrite: Bool, _ modified: Date?
     ) throws(StoreError) {
         try target.write(overwrite: overwrite) { (descriptor) throws(StoreError) in
             // If others have begun to write to the descriptor, the bytes are appended.
@@ -34,27 +39,31 @@ extension StoredBody {
             } else {
                 try copy(toDescriptor: descriptor, named: path)
             }
+            if let modified { modified.setModificationTime(of: descriptor) }
         }
     }
 
     /// Moves the body's file to `path`, out of a store that is not used again: its entry is a miss from then on.
     ///
     /// No copy on the same file system; otherwise, and if another process has moved the file away, equals ``export(to:overwrite:mode:)``.
-    package func move(to path: String, overwrite: Bool) throws(StoreError) {
+    package func move(to path: String, overwrite: Bool, modified: Date? = nil) throws(StoreError) {
         guard case .file(let target) = try ExportTarget(path), overwrite || FileStatus(at: path) == nil else {
-            return try export(to: path, overwrite: overwrite)
+            return try export(to: path, overwrite: overwrite, modified: modified)
         }
         let mask = umask(0)
         umask(mask)
-        guard fchmod(descriptor, 0o666 & ~mask) == 0 else { return try export(to: path, overwrite: overwrite) }
+        guard fchmod(descriptor, 0o666 & ~mask) == 0 else {
+            return try export(to: path, overwrite: overwrite, modified: modified)
+        }
+        if let modified { modified.setModificationTime(of: descriptor) }
         do throws(StoreError) {
             try ExportTarget.rename(self.path, to: target, overwrite: overwrite)
         } catch  where error.errno == EXDEV {
-            try export(to: path, overwrite: overwrite)
+            try export(to: path, overwrite: overwrite, modified: modified)
         } catch  where error.errno == ENOENT {
             // To the same target, or to another one; else it is the target's folder that does not exist.
             if FileStatus(at: target)?.identity == file.status?.identity { return }
-            try export(to: path, overwrite: overwrite, mode: .copy)
+            try export(to: path, overwrite: overwrite, mode: .copy, modified: modified)
         }
     }
 

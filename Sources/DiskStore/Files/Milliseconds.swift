@@ -13,6 +13,18 @@ extension Date {
     }
 }
 
+extension Date {
+    /// Sets the modification time of an open file, if its file system and its owner permit it.
+    func setModificationTime(of descriptor: Int32) {
+        guard timeIntervalSince1970.isFinite, abs(timeIntervalSince1970) < 9e15 else { return }
+        let seconds = timeIntervalSince1970.rounded(.down)
+        let nanoseconds = Int((timeIntervalSince1970 - seconds) * 1e9)
+        // UTIME_OMIT, which is a macro: the access time is left as it is.
+        let times = [timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2), timespec(tv_sec: Int(seconds), tv_nsec: nanoseconds)]
+        _ = futimens(descriptor, times)
+    }
+}
+
 /// The monotonic clock, some milliseconds coarse, read without a system call.
 enum CoarseClock {
     /// In milliseconds.

@@ -71,6 +71,11 @@ extension BlockingOperations {
         }
     }
 
+    /// Removes a partial. One that a process is downloading now is left to that process.
+    package func remove(_ partial: CachePartial) throws(ImageCacheError) {
+        try translating { try store.removePartials(for: partial.key) }
+    }
+
     /// Removes the entries and partials in the namespace of a request's owner or credentials, or in the shared namespace if it has neither.
     /// The request's URL is not used.
     package func removeNamespace(of request: FileRequest) throws(ImageCacheError) -> RemovalResult {

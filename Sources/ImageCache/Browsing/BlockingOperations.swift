@@ -52,13 +52,13 @@ extension BlockingOperations {
                     equivalent.contains($0.id)
                 }
             let entries = stored.map { CacheEntry($0, in: store) }
-            let partial = try store.partial(for: resolved.key).map { partial in
-                CachePartial(
-                    received: partial.bytesHeld, total: partial.total, lastUsed: partial.updated,
-                    record: ResponseRecord(decoding: partial.header))
-            }
-            return CacheInfo(entries: entries, partial: partial)
+            return CacheInfo(entries: entries, partial: try store.partial(for: resolved.key).map(CachePartial.init))
         }
+    }
+
+    /// The partial downloads, the longest idle first.
+    package func partials() throws(ImageCacheError) -> [CachePartial] {
+        try translating { try store.partials().map(CachePartial.init) }
     }
 
     package func statistics() throws(ImageCacheError) -> StoreStatistics { try translating { try store.statistics() } }
@@ -78,6 +78,15 @@ extension BlockingOperations {
             }
         }
     }
+
+    /// Damage of the index as SQLite finds it, one sentence each.
+    package func indexDamage() throws(ImageCacheError) -> [String] { try translating { try store.indexDamage() } }
+
+    /// The names of files in the folders of bodies that belong to no entry, such as those that a killed run left.
+    package func strayBodies() throws(ImageCacheError) -> Int { try translating { try store.strayBodies() } }
+
+    /// The paths of indexes that could not be used and were moved aside.
+    package var indexesAside: [String] { store.indexesAside }
 
     /// Writes pending access dates.
     package func flush() throws(ImageCacheError) { try translating { try store.flush() } }

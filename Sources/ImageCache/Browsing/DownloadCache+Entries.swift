@@ -43,8 +43,7 @@ public struct CacheEntry: Sendable, Identifiable {
         accessOrder = entry.accessSequence ?? 0
         key = StoreKey(entry.key.value)
         hasVariant = !entry.variant.isEmpty
-        // Not shown, because the digest of credentials would help to guess them.
-        if case .credentials? = key?.namespace { namespace = "authorization" } else { namespace = key?.namespace?.text }
+        namespace = key?.namespace?.shownText
         if case .derivedImages? = key {
             let derived = DerivedImageRecord(decoding: entry.metadata)
             recipe = ImageRecipe.words(entry.variant)
@@ -82,13 +81,40 @@ public struct CacheEntry: Sendable, Identifiable {
 
 /// A partial download that can be resumed.
 public struct CachePartial: Sendable {
+    public var url: String
+    /// The namespace of the download, as in ``CacheEntry/namespace``.
+    public var namespace: String?
     /// The number of received bytes, whose checksums are verified when the download is resumed.
     public var received: Int64
     /// The body's length, if the origin declared it.
     public var total: Int64?
     public var lastUsed: Date
+    /// True if a process is downloading it now.
+    public var isInUse: Bool
+    /// True if the response has a validator, so that any request for the URL resumes the download. Otherwise only a request with a digest of the
+    /// whole body does.
+    public var hasValidator: Bool
     /// The response that the bytes belong to.
     public var record: ResponseRecord?
+    let key: EntryKey
+
+    init(_ partial: PartialInfo) {
+        let key = StoreKey(partial.key.value)
+        record = ResponseRecord(decoding: partial.header)
+        url = record?.url ?? partial.key.value
+        namespace = key?.namespace?.shownText
+        received = partial.bytesHeld
+        total = partial.total
+        lastUsed = partial.updated
+        isInUse = partial.isInUse
+        hasValidator = record?.validator != nil
+        self.key = partial.key
+    }
+}
+
+extension Namespace {
+    /// The namespace in listings. The digest of credentials is omitted, because it would help to guess them.
+    var shownText: String? { if case .credentials = self { "authorization" } else { text } }
 }
 
 /// The entries and the partial download of one URL.

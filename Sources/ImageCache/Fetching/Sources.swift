@@ -56,6 +56,7 @@ extension TransferEngine.Configuration {
         if configuration.sharesHostLimit {
             sharedHostLimit = HostPlaces(store: store, count: configuration.maxTransfersPerHost)
         }
+        connections = configuration.connections
         addressPolicy = configuration.addressPolicy
         signatures = configuration.rules.resourceParameters
         now = configuration.now

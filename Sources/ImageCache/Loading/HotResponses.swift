@@ -191,7 +191,9 @@ final class HotResponses: Sendable {
             self = .other
             guard request.method == .get || request.method == .head, request.body == nil, request.key == nil,
                 request.transfer.credentials == nil, request.freshnessOverride == nil,
-                request.expectedDigest == nil, request.policy == .useProtocolCachePolicy, request.transfer.netrc == .off
+                request.expectedDigest == nil, request.policy == .useProtocolCachePolicy,
+                request.transfer.netrc == .off,
+                request.transfer.clientCertificate == nil, request.transfer.cookieFile == nil
             else { return }
             var isConditional = false
             for field in request.fields {

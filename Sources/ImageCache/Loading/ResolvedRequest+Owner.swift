@@ -17,7 +17,9 @@ extension ResolvedRequest {
 
     var audience: Audience {
         if request.owner != nil { return .owner }
-        if request.fields.contains(.cookie) || request.transfer.netrc != .off { return .unknown }
+        let transfer = request.transfer
+        if request.fields.contains(.cookie) || transfer.cookieFile != nil || transfer.netrc != .off { return .unknown }
+        if transfer.clientCertificate != nil { return .unknown }
         if namespace == .shared { return isKeyOfOwn ? .everybody : .unknown }
         // The key contains only one of several credentials.
         let count = [
@@ -40,6 +42,10 @@ extension ResolvedRequest {
         }
         if request.fields.contains(.authorization) {
             return .credentials(digest: fingerprint(request.fields[fields: .authorization]))
+        }
+        if let certificate = request.transfer.clientCertificate {
+            return .credentials(
+                digest: fingerprint([HTTPField(name: .authorization, value: "TLS \(certificate.path)")]))
         }
         // Only libcurl knows whether the file has an entry for the host.
         switch request.transfer.netrc {

@@ -47,7 +47,7 @@ final class ResolvedRequest: Sendable {
             throw ImageCacheError(.invalidRequest, message: "a SHA-256 has 64 hexadecimal digits")
         }
         if request.method == .head {
-            throw ImageCacheError(.invalidRequest, message: "a HEAD brings no file; use response(for:)")
+            throw ImageCacheError(.invalidRequest, message: "the response to a HEAD is not a file")
         }
         try self.init(passing: request, by: rules)
     }
@@ -131,7 +131,7 @@ final class ResolvedRequest: Sendable {
     private static func checkFields(of request: FileRequest) throws(ImageCacheError) {
         for name in ownFields where request.fields.contains(name) {
             throw ImageCacheError(
-                .invalidRequest, message: "\(name.rawName) is the cache's own business; use response(for:)")
+                .invalidRequest, message: "the cache sends the field \(name.rawName) itself")
         }
     }
 

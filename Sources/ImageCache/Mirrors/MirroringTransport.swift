@@ -90,5 +90,6 @@ private func withholdCredentials(
 ) {
     if let own = try? HTTPURL(own), let other = try? HTTPURL(other), own.hasSameOrigin(as: other) { return }
     options.credentials = nil
+    options.clientCertificate = nil
     for name in [HTTPField.Name.authorization, .cookie] { fields[name] = nil }
 }

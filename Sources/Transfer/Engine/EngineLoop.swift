@@ -51,7 +51,7 @@ final class EngineLoop {
         self.mailbox = mailbox
         self.multi = multi
         let configuration = mailbox.configuration
-        handles = EasyHandlePool()
+        handles = EasyHandlePool(configuration.connections)
         concurrencyLimits = configuration.concurrencyLimits
         schedule = TransferSchedule(
             TransferSchedule.Limits(
@@ -286,13 +286,13 @@ final class EngineLoop {
     private func checkStalls() {
         guard !active.isEmpty, now >= nextStallCheck else { return }
         var interval = Duration.seconds(1)
-        var stalled: [RunningTransfer] = []
+        var stalled: [(transfer: RunningTransfer, stall: TransferError)] = []
         for transfer in active.values {
             interval = min(interval, transfer.options.stallTimeout / 8)
-            if transfer.isStalled(now: now) { stalled.append(transfer) }
+            if let stall = transfer.stall(now: now) { stalled.append((transfer, stall)) }
         }
         nextStallCheck = now + max(interval, .milliseconds(5))
-        for transfer in stalled { requestEnded(transfer, transfer.requestStalled(now: now)) }
+        for (transfer, stall) in stalled { requestEnded(transfer, transfer.requestStalled(stall, now: now)) }
     }
 
     private func pollTimeout() -> Int32 {

@@ -53,6 +53,13 @@ extension RunningTransfer {
         setIdentity(handle, options, hop.credentials)
         judgeAddresses(handle, context)
         if let proxy = options.proxy { _ = handle.set(CURLOPT_PROXY, proxy) }
+        if let file = options.cookieFile { handle.useCookies(of: file, after: cookies) }
+        if hop.isOwnOrigin, let certificate = options.clientCertificate {
+            _ = handle.set(CURLOPT_SSLCERT, certificate.path)
+            if let key = certificate.privateKey { _ = handle.set(CURLOPT_SSLKEY, key) }
+            // Without one, OpenSSL would ask for it on the terminal.
+            _ = handle.set(CURLOPT_KEYPASSWD, certificate.passphrase ?? "")
+        }
         if let caFile = options.caFile { _ = handle.set(CURLOPT_CAINFO, caFile) }
         if options.insecure {
             handle.set(CURLOPT_SSL_VERIFYPEER, false)

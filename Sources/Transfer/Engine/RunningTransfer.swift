@@ -51,6 +51,8 @@ final class RunningTransfer {
     /// The offset in the body at which the sink wants the transfer to pause.
     private(set) var end: Int64?
     private var lastReport = MonotonicTime(nanoseconds: 0)
+    /// The cookies of the file and of responses, after the last request; `nil` without a file, and before.
+    private(set) var cookies: [String]?
     /// The fields of the current request, if they differ from the usual ones.
     private var ownHeaders: UnsafeMutablePointer<curl_slist>?
 
@@ -104,6 +106,7 @@ final class RunningTransfer {
 
     func releaseHandle() -> EasyHandle? {
         defer { handle = nil }
+        if options.cookieFile != nil { cookies = handle?.cookies }
         return handle
     }
 
@@ -125,9 +128,9 @@ final class RunningTransfer {
         return exchangeEnded(.failed(failure), now: now)
     }
 
-    func requestStalled(now: MonotonicTime) -> Next {
-        mailbox.totals.withLock { $0.noteFailure(.stalled) }
-        return exchangeEnded(.stalled, now: now)
+    func requestStalled(_ stall: TransferError, now: MonotonicTime) -> Next {
+        mailbox.totals.withLock { $0.noteFailure(stall.code) }
+        return exchangeEnded(.stalled(stall), now: now)
     }
 
     private func exchangeEnded(_ end: ExchangeEnd, now: MonotonicTime) -> Next {
@@ -190,11 +193,12 @@ final class RunningTransfer {
         return first > sent ? .microseconds(first - sent) : nil
     }
 
-    func isStalled(now: MonotonicTime) -> Bool {
-        guard let handle else { return false }
+    /// The error if too few bytes arrive.
+    func stall(now: MonotonicTime) -> TransferError? {
+        guard let handle else { return nil }
         let uploaded = prepared.checked.request.body == nil ? 0 : handle.offset(CURLINFO_SIZE_UPLOAD_T)
         let sent = handle.offset(CURLINFO_PRETRANSFER_TIME_T)
-        return machine.isStalled(at: now, uploaded: uploaded, sentAfter: sent > 0 ? .microseconds(sent) : nil)
+        return machine.stall(at: now, uploaded: uploaded, sentAfter: sent > 0 ? .microseconds(sent) : nil)
     }
 
     /// Continues after a pause by the sink. The next piece pauses the transfer again if the reason persists.

@@ -95,7 +95,7 @@ extension TransferError {
     /// True if the origin failed, or the network on the way to it.
     fileprivate var isOfOrigin: Bool {
         switch code {
-        case .resolve, .connect, .tls, .timeout, .stalled, .cut, .protocolViolation: true
+        case .resolve, .connect, .tls, .timeout, .stalled, .tooSlow, .cut, .protocolViolation: true
         default: false
         }
     }

@@ -43,8 +43,8 @@ struct BodyStart {
 enum ExchangeEnd {
     /// The response is complete, as far as the transport knows.
     case complete
-    /// No byte was sent or received for too long.
-    case stalled
+    /// Too few bytes were sent or received.
+    case stalled(TransferError)
     case failed(TransportFailure)
 }
 

@@ -71,6 +71,8 @@ extension TransferStateMachine {
         var lastActivity: MonotonicTime?
         /// The number of content bytes of the request that were sent.
         var uploaded: Int64 = 0
+        /// The start of the period in which the rate is measured; `nil` while no body flows.
+        var measured: (from: MonotonicTime, received: Int64)?
     }
 
     /// The stage of the response to a request.

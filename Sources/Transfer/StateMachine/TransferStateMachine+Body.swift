@@ -1,5 +1,7 @@
 // Bodies: the handling of each piece, and the pauses between pieces.
 
+import Units
+
 extension TransferStateMachine {
     /// The action for a piece of a body.
     enum BodyAction: Equatable {
@@ -88,19 +90,44 @@ extension TransferStateMachine {
     private mutating func resume(from pause: Flow, at now: MonotonicTime) -> Bool {
         guard case .exchanging(var exchange, .receivingBody(let response, pause)) = state else { return false }
         exchange.lastActivity = now
+        if pause == .pausedBySink { exchange.measured = nil }
         state = .exchanging(exchange, .receivingBody(response, .flowing))
         return true
     }
 
     // MARK: Stalls
 
-    /// Returns true if no byte was sent or received for too long.
+    /// Returns the error if no byte was sent or received for too long, or too few were received.
     ///
     /// - Parameters:
     ///   - uploaded: The number of content bytes of the request that were sent.
     ///   - sentAfter: The time that the transport needed to send the request's head; `nil` while it is connecting, for which it has a separate
     ///     time-out.
-    mutating func isStalled(at now: MonotonicTime, uploaded: Int64, sentAfter: Duration?) -> Bool {
+    mutating func stall(at now: MonotonicTime, uploaded: Int64, sentAfter: Duration?) -> TransferError? {
+        if isStalled(at: now, uploaded: uploaded, sentAfter: sentAfter) {
+            return error(.stalled, "no byte from the server for \(options.stallTimeout.text)", isRetryable: true)
+        }
+        guard let least = options.minimumRate, isSlower(than: least, at: now) else { return nil }
+        return error(
+            .tooSlow, "less than \(ByteSize(least))/s from the server for \(options.stallTimeout.text)",
+            isRetryable: true)
+    }
+
+    private mutating func isSlower(than least: Int64, at now: MonotonicTime) -> Bool {
+        guard case .exchanging(var exchange, .receivingBody(let response, let flow)) = state, flow != .pausedBySink
+        else { return false }
+        let received = history.progress.received
+        if let measured = exchange.measured {
+            let time = now - measured.from
+            if time < options.stallTimeout { return false }
+            if Double(received - measured.received) < Double(least) * time.inSeconds { return true }
+        }
+        exchange.measured = (now, received)
+        state = .exchanging(exchange, .receivingBody(response, flow))
+        return false
+    }
+
+    private mutating func isStalled(at now: MonotonicTime, uploaded: Int64, sentAfter: Duration?) -> Bool {
         guard case .exchanging(var exchange, let stage) = state, !stage.isPaused else { return false }
         if case .awaitingHead(let awaited) = stage, case .begun(let start) = awaited.head,
             now - start > options.stallTimeout

@@ -33,7 +33,7 @@ extension TransferStateMachine {
         // libcurl treats the end of a connection as the end of the head.
         case .complete:
             error = self.error(.connect, "the connection ended inside the response head", isRetryable: true)
-        case .stalled: error = stalled
+        case .stalled(let stall): error = stall
         case .failed(let failure):
             // A new connection, tried once, shows if the origin or the old connection is at fault.
             if failure.isFromSpoiledConnection, !history.needsFreshConnection, isRepeatable {
@@ -52,7 +52,7 @@ extension TransferStateMachine {
     private mutating func bodyEnded(_ end: ExchangeEnd, _ response: Response, _ sent: SentRequest) -> Action {
         switch end {
         case .complete: break
-        case .stalled: return attemptFailed(stalled, isBodyOpen: true)
+        case .stalled(let stall): return attemptFailed(stall, isBodyOpen: true)
         case .failed(let failure):
             let error = error(failure.code, failure.message, isRetryable: failure.isRetryable)
             return attemptFailed(error, isBodyOpen: true)
@@ -108,10 +108,6 @@ extension TransferStateMachine {
             awaited.addressRefusal != nil
         else { return failure.code }
         return .addressRefused
-    }
-
-    private var stalled: TransferError {
-        error(.stalled, "no byte from the server for \(options.stallTimeout.text)", isRetryable: true)
     }
 
     /// True if the request may be sent again when its outcome is unknown. RFC 9110 section 9.2.2 also allows this for PUT and DELETE, but a change

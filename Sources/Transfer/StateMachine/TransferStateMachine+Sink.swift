@@ -66,7 +66,7 @@ extension TransferStateMachine {
     mutating func sinkCanRestart(held: HeldPartial?, random: Double, at now: MonotonicTime) -> Action {
         guard case .consulting(.retrying(let cause)) = state else { return .none }
         let count = held?.heldBytes ?? 0
-        let madeProgress = count > history.furthest
+        let madeProgress = count > history.furthest && !cause.isSlow
         history.furthest = max(history.furthest, count)
         let decision = history.retry.decide(
             madeProgress: madeProgress, retryAfter: cause.retryAfter,
@@ -105,6 +105,10 @@ extension TransferStateMachine.RetryCause {
 
     fileprivate var isFailureToConnect: Bool {
         if case .failure(let error) = self { error.code == .resolve || error.code == .connect } else { false }
+    }
+
+    fileprivate var isSlow: Bool {
+        if case .failure(let error) = self { error.code == .tooSlow } else { false }
     }
 
     fileprivate var text: String {

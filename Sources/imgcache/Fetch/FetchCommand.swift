@@ -85,4 +85,12 @@ struct OutputOptions: ParsableArguments {
             them are updated in any case.
             """)
     var force = false
+
+    @Flag(
+        name: [.customShort("R"), .customLong("remote-time")], inversion: .prefixedNo,
+        help: """
+            Give new files the time of the server's Last-Modified (default: under -d, -O and --tree, not with -o). Hard and symbolic links have \
+            the time of the stored file.
+            """)
+    var remoteTime: Bool?
 }

@@ -48,9 +48,14 @@ struct FetchFastPath: Equatable {
     /// Delivers the file and prints its path, if it is stored and fresh. `false` if nothing was printed; errors are reported by the
     /// regular path.
     func deliverStoredFile() -> Bool {
-        if let output, OutputDestination.file(output, .clone).mayBlock { return false }
+        if let output, OutputDestination.file(output, FileWriting(.clone, keepsDate: false)).mayBlock { return false }
         var configuration = DownloadCache.Configuration.command
         configuration.rules = CachingOptions.rules
+        // The regular path reports a mistake in the settings, and sends credentials.
+        let settings: Settings?
+        do { settings = try Settings.load() } catch { return false }
+        if settings?.identifiesUser == true { return false }
+        let directory = directory ?? settings?.value(of: "cache-dir")
         guard let keys = try? KeyRules(directory: directory ?? DownloadCache.defaultDirectory) else { return false }
         configuration.rules.keys = keys
         if isQuiet { configuration.logger.logLevel = .critical }
@@ -58,7 +63,8 @@ struct FetchFastPath: Equatable {
             let file = try? cache.blocking.storedFile(for: FileRequest(url))
         else { return false }
         if let output {
-            guard let mode = LinkMode.preset, file.size <= Self.sizeLimit,
+            guard let mode = settings?.value(of: "link-mode").map({ LinkMode(rawValue: $0) }) ?? LinkMode.preset,
+                file.size <= Self.sizeLimit,
                 (try? OutputDestination.check(file: output)) != nil,
                 (try? file.blocking.export(to: output, overwrite: true, linkMode: mode)) != nil
             else { return false }

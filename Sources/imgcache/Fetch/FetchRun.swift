@@ -28,7 +28,8 @@ struct FetchRun: Sendable {
         }
         let display = progressDisplay(inputs)
         let reporter = Reporter<FetchResult>(
-            options.result, printsLines: !destination.isStandardOutput, display: display)
+            options.result, printsLines: !destination.isStandardOutput && !isListForTheEye(destination),
+            display: display)
         interruption.onSignal {
             inputs.stop()
             session.cancelAll()
@@ -62,6 +63,10 @@ struct FetchRun: Sendable {
             })
         sizes?.stop()
         display?.stop()
+        // Only where lines were shown: a script, and a short run, need no summary.
+        if display?.hasDrawn == true, status != .interrupted {
+            Output.error(record.report(of: inputs.count.count, status).summary)
+        }
         if let missing = session.missingPath() {
             Output.error(missing.message)
             if status == .done { status = missing.status }
@@ -79,6 +84,12 @@ struct FetchRun: Sendable {
     /// True if failed files of a set are retried once at the end.
     private var triesAgain: Bool {
         isSeveral && options.dataSet.keepGoing && options.fetching.request.retry != 0
+    }
+
+    /// True if paths would scroll past the progress of many files, of which the user knows the folder.
+    private func isListForTheEye(_ destination: OutputDestination) -> Bool {
+        guard case .folder = destination else { return false }
+        return isSeveral && Output.isTerminal(STDOUT_FILENO) && !options.fetching.messages.quiet
     }
 
     private var isSeveral: Bool { options.batch.inputFile != nil || options.urls.count > 1 }

@@ -332,6 +332,7 @@ final class FetchSession: Sendable {
         default: break
         }
         if let cache, cause?.errno == ENOENT, cause?.path?.hasPrefix(cache.directory) == true { return again }
+        if error.code == .invalidRequest, let url = error.url?.withLikelyScheme { return "did you mean \(url)?" }
         return error.code == .notStorable ? "use -o FILE to download it without storing it" : nil
     }
 
@@ -353,4 +354,16 @@ final class FetchSession: Sendable {
 extension CacheInfo {
     /// The length of the file, if it is known from a stored body or a partial.
     fileprivate var knownSize: Int64? { entries.first?.size ?? partial?.total }
+}
+
+extension String {
+    /// The URL that a text without a scheme probably means; `nil` for any other text.
+    fileprivate var withLikelyScheme: String? {
+        guard !contains("://"), let host = split(whereSeparator: { "/:?".contains($0) }).first, !contains(" ") else {
+            return nil
+        }
+        let isLocal = host == "localhost" || host.allSatisfy { $0.isNumber || $0 == "." }
+        guard isLocal || host.contains(".") else { return nil }
+        return (isLocal ? "http://" : "https://") + self
+    }
 }

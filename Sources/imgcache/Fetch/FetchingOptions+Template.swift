@@ -41,11 +41,15 @@ extension RequestOptions {
         options.netrc = netrc ? .default : .off
         options.proxy = proxy
         options.caFile = cacert
+        options.clientCertificate = certificate
+        options.cookieFile = cookies
         options.insecure = insecure
         options.rateLimit = limitRate?.bytes
         if let segments { options.maxSegments = segments }
         options.maxFileSize = maxFilesize?.bytes
         options.maxTime = maxTime?.duration
+        options.minimumRate = speedLimit?.bytes
+        if let speedTime { options.stallTimeout = speedTime.duration }
         options.retry.maxTotalTime = retryMaxTime?.duration
         if let connectTimeout { options.connectTimeout = connectTimeout.duration }
         if let maxRedirs { options.maxRedirects = maxRedirs }

@@ -60,6 +60,7 @@ struct FetchingOptions: ParsableArguments {
         rules.keys = try keys.rules(in: store.directory)
         var configuration = DownloadCache.Configuration(
             parallel: parallel, further: further, rules: rules, isQuiet: messages.quiet)
+        configuration.connections = request.connections
         configuration.store.capacity = directory == nil ? store.requestedCapacity : 1 << 60
         configuration.store.discardsNewer = store.discardsNewer
         configuration.store.busyTimeout = request.storeTimeout

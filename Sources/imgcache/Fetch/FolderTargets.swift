@@ -15,7 +15,7 @@ enum FileNaming {
 /// The files that a run writes to a folder (`-d`, `-O`, `--tree`). Two URLs never get the same name.
 final class FolderTargets: Sendable {
     let directory: String
-    let linkMode: LinkMode
+    let writing: FileWriting
     private let naming: FileNaming
     private let overwrite: Bool
     private let state = Locked(State())
@@ -48,12 +48,12 @@ final class FolderTargets: Sendable {
 
     /// - Throws: ``Failure`` if two of the downloads have the same file, or the file of one is a folder of another.
     init(
-        _ directory: String, _ naming: FileNaming, overwrite: Bool, linkMode: LinkMode, downloads: [ListedDownload]
+        _ directory: String, _ naming: FileNaming, overwrite: Bool, _ writing: FileWriting, downloads: [ListedDownload]
     ) throws {
         self.directory = directory
         self.naming = naming
         self.overwrite = overwrite
-        self.linkMode = linkMode
+        self.writing = writing
         var counted: Set<ByteText> = []
         var repeated: Set<ByteText> = []
         for url in downloads.map(\.url.asBytes) where !counted.insert(url).inserted { repeated.insert(url) }
@@ -93,7 +93,7 @@ final class FolderTargets: Sendable {
         let isNameKnown = naming == .tree || download.output != nil
         if isNameKnown, access(path(name(of: download)), F_OK) != 0 { return nil }
         let former = former()
-        return PresentFile(path(name(of: download, former)), linkMode, former: former)
+        return PresentFile(path(name(of: download, former)), writing.linkMode, former: former)
     }
 
     /// Throws ``Failure`` if the name of a file is also a folder of another.
@@ -199,11 +199,7 @@ final class FolderTargets: Sendable {
             throw Failure(.store, "\(Self.collision(url, other.wrappedValue, path)); it was not overwritten")
         }
         func put(overwrite: Bool) throws(ImageCacheError) {
-            if moving {
-                try file.blocking.move(to: path, overwrite: overwrite)
-            } else {
-                try file.blocking.export(to: path, overwrite: overwrite, linkMode: linkMode)
-            }
+            try writing.write(file, to: path, moving: moving, overwrite: overwrite)
             identity = FileIdentity(path)
         }
         do throws(ImageCacheError) {
@@ -211,7 +207,7 @@ final class FolderTargets: Sendable {
         } catch {
             guard error.code == .store(.exists) else { throw error }
             // The file is unchanged since an earlier run.
-            if !linkMode.isAt(path, file) {
+            if !writing.linkMode.isAt(path, file) {
                 guard let present, present.path == path, present.isReplaceable else { throw Failure.exists(path) }
                 try put(overwrite: true)
             }

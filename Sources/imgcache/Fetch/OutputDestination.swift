@@ -1,13 +1,38 @@
 import DiskStore
 import DownloadLists
+import FoundationEssentials
 import Glibc
+import HTTPSemantics
 import ImageCache
 import TextIdentity
+
+/// The way in which files are written.
+struct FileWriting: Sendable {
+    let linkMode: LinkMode
+    /// True to give a new file the time of `Last-Modified`.
+    let keepsDate: Bool
+
+    init(_ linkMode: LinkMode, keepsDate: Bool) {
+        self.linkMode = linkMode
+        self.keepsDate = keepsDate
+    }
+
+    /// - Parameter moving: True to move the file out of a cache that is not used any longer.
+    func write(_ file: CachedFile, to path: String, moving: Bool, overwrite: Bool) throws(ImageCacheError) {
+        let date = keepsDate ? file.response.fields[.lastModified] : nil
+        let modified = date.flatMap { HTTPDate.parse($0, now: Date()) }
+        if moving {
+            try file.blocking.move(to: path, overwrite: overwrite, modified: modified)
+        } else {
+            try file.blocking.export(to: path, overwrite: overwrite, linkMode: linkMode, modified: modified)
+        }
+    }
+}
 
 /// The destination of fetched files: none (the cached path is printed), a file, a folder, or standard output.
 enum OutputDestination: Sendable {
     case cachedPath
-    case file(String, LinkMode)
+    case file(String, FileWriting)
     case folder(FolderTargets)
     case standardOutput
 
@@ -16,7 +41,8 @@ enum OutputDestination: Sendable {
         func folder(_ directory: String, _ naming: FileNaming) throws -> OutputDestination {
             .folder(
                 try FolderTargets(
-                    directory, naming, overwrite: options.force || dataSet.adopt, linkMode: dataSet.effectiveLinkMode,
+                    directory, naming, overwrite: options.force || dataSet.adopt,
+                    FileWriting(dataSet.effectiveLinkMode, keepsDate: options.remoteTime ?? true),
                     downloads: downloads))
         }
         if let file = options.file {
@@ -25,7 +51,7 @@ enum OutputDestination: Sendable {
                 self = .standardOutput
                 return
             }
-            self = .file(file, dataSet.effectiveLinkMode)
+            self = .file(file, FileWriting(dataSet.effectiveLinkMode, keepsDate: options.remoteTime ?? false))
         } else if let directory = options.directory {
             try Self.check(folder: directory)
             self = try folder(directory, .listed)
@@ -57,8 +83,8 @@ enum OutputDestination: Sendable {
     private var linkMode: LinkMode? {
         switch self {
         case .cachedPath, .standardOutput: nil
-        case .file(_, let mode): mode
-        case .folder(let targets): targets.linkMode
+        case .file(_, let writing): writing.linkMode
+        case .folder(let targets): targets.writing.linkMode
         }
     }
 
@@ -83,12 +109,8 @@ enum OutputDestination: Sendable {
     ) throws -> String? {
         switch self {
         case .cachedPath: return file.path
-        case .file(let path, let mode):
-            if moving {
-                try file.blocking.move(to: path, overwrite: true)
-            } else {
-                try file.blocking.export(to: path, overwrite: true, linkMode: mode)
-            }
+        case .file(let path, let writing):
+            try writing.write(file, to: path, moving: moving, overwrite: true)
             return path
         case .standardOutput:
             try file.blocking.copy(toDescriptor: STDOUT_FILENO)

@@ -1,6 +1,8 @@
 import ArgumentParser
+import Glibc
 import ImageCache
 import ProcessLimits
+import Transfer
 import Units
 
 struct RequestOptions: ParsableArguments {
@@ -28,8 +30,39 @@ struct RequestOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Trust the certificates in this PEM file instead of the system's.", valueName: "file"))
     var cacert: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Identify by this PEM file, with certificate and key, to the URL's own origin; FILE:PASSPHRASE for an encrypted key.",
+            valueName: "file"))
+    var cert: String?
+
+    @Option(help: ArgumentHelp("The private key of --cert, if it is in another PEM file.", valueName: "file"))
+    var privateKey: String?
+
     @Flag(name: [.customShort("k"), .customLong("insecure")], help: "Do not check TLS certificates.")
     var insecure = false
+
+    @Option(
+        name: [.customShort("b"), .customLong("cookies")],
+        help: ArgumentHelp(
+            "Send the cookies of this file, in Netscape's format as browsers' extensions and curl write it.",
+            valueName: "file"))
+    var cookies: String?
+
+    @Flag(name: [.customShort("4"), .customLong("ipv4")], help: "Connect by IPv4 only.")
+    var ipv4 = false
+
+    @Flag(name: [.customShort("6"), .customLong("ipv6")], help: "Connect by IPv6 only.")
+    var ipv6 = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Connect to this address in place of those of the host's name; may be repeated.",
+            valueName: "host:port:address"))
+    var resolve: [String] = []
+
+    @Option(help: ArgumentHelp("Connect from this network interface, address or host name.", valueName: "name"))
+    var interface: String?
 
     @Option(help: ArgumentHelp("Give up connecting after this time (default 30s).", valueName: "time"))
     var connectTimeout: TimeSpan?
@@ -39,6 +72,18 @@ struct RequestOptions: ParsableArguments {
         help: ArgumentHelp(
             "Give up an attempt after this time; received bytes are kept (default: never).", valueName: "time"))
     var maxTime: TimeSpan?
+
+    @Option(
+        help: ArgumentHelp(
+            "Give up an attempt that brings fewer bytes a second than this for --speed-time; counts as no progress (default: none).",
+            valueName: "size"))
+    var speedLimit: ByteSize?
+
+    @Option(
+        help: ArgumentHelp(
+            "The time for --speed-limit, and the time without a byte after which an attempt is given up (default 30s).",
+            valueName: "time"))
+    var speedTime: TimeSpan?
 
     @Option(
         help: ArgumentHelp(
@@ -76,12 +121,57 @@ struct RequestOptions: ParsableArguments {
             throw ValidationError("--segments must be an integer from 1 to 16.")
         }
         guard limitRate?.bytes ?? 1 > 0 else { throw ValidationError("--limit-rate must be greater than 0.") }
+        guard speedLimit?.bytes ?? 1 > 0 else { throw ValidationError("--speed-limit must be greater than 0.") }
+        guard speedTime?.seconds ?? 1 > 0 else { throw ValidationError("--speed-time must be greater than 0.") }
+        if let speedLimit, let limitRate, limitRate.bytes <= speedLimit.bytes {
+            throw ValidationError("--limit-rate must be greater than --speed-limit.")
+        }
+        guard !ipv4 || !ipv6 else { throw ValidationError("Only one of --ipv4 and --ipv6 can be specified.") }
+        for text in resolve where !Self.isHostAddress(text) {
+            throw ValidationError("--resolve takes HOST:PORT:ADDRESS, not '\(text)'.")
+        }
+        guard privateKey == nil || cert != nil else { throw ValidationError("--private-key goes with --cert.") }
+        for (option, file) in [("--cert", certificate?.path), ("--private-key", privateKey), ("--cookies", cookies)] {
+            // libcurl would send no cookies, or report a missing certificate only after the connection was made.
+            guard let file, access(file, R_OK) != 0 else { continue }
+            throw ValidationError("\(option) \(file): \(errorText(errno)).")
+        }
         try HeaderLines.validate(headers)
+        try HeaderLines.refuseRange(in: headers)
+        guard cookies == nil || !HeaderLines.fields(headers).contains(.cookie) else {
+            throw ValidationError("--cookies cannot be combined with a Cookie of -H.")
+        }
         if let sha256 {
             guard sha256.utf8.count == 64, sha256.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
                 throw ValidationError("--sha256 must be 64 hexadecimal digits.")
             }
         }
+    }
+}
+
+extension RequestOptions {
+    /// The certificate of `--cert`. The name of an existing file may contain a colon.
+    var certificate: TransferOptions.ClientCertificate? {
+        guard let cert else { return nil }
+        guard access(cert, F_OK) != 0, let colon = cert.firstIndex(of: ":") else {
+            return .init(path: cert, privateKey: privateKey)
+        }
+        return .init(
+            path: String(cert[..<colon]), privateKey: privateKey, passphrase: String(cert[cert.index(after: colon)...]))
+    }
+
+    /// The way to connect, for all transfers of the command.
+    var connections: ConnectionOptions {
+        var connections = ConnectionOptions()
+        connections.addressFamily = ipv4 ? .ipv4 : ipv6 ? .ipv6 : .any
+        connections.hostAddresses = resolve
+        connections.interface = interface
+        return connections
+    }
+
+    private static func isHostAddress(_ text: String) -> Bool {
+        let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        return parts.count == 3 && !parts[0].isEmpty && UInt16(parts[1]) != nil && !parts[2].isEmpty
     }
 }
 

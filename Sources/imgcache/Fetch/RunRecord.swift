@@ -23,6 +23,16 @@ final class RunRecord: Sendable {
         }
     }
 
+    /// The report of the run.
+    func report(of count: Int, _ status: ExitStatus) -> RunReport {
+        var report = state.withLock { $0.report }
+        report.files = count
+        report.notBegun = count - report.arrived - report.failed
+        report.seconds = (ContinuousClock.now - start).inSeconds
+        report.exitCode = status.rawValue
+        return report
+    }
+
     /// Writes the files of `--failed` and `--report`.
     ///
     /// - Throws: ``Failure`` if one of them cannot be written.
@@ -34,12 +44,7 @@ final class RunRecord: Sendable {
             try AtomicFile.write(Array(text.utf8), to: path, overwrite: true, mode: 0o600)
         }
         if let path = options.report {
-            var report = state.report
-            report.files = inputs.count
-            report.notBegun = inputs.count - report.arrived - report.failed
-            report.seconds = (ContinuousClock.now - start).inSeconds
-            report.exitCode = status.rawValue
-            try AtomicFile.write(report.text, to: path, overwrite: true)
+            try AtomicFile.write(report(of: inputs.count, status).text, to: path, overwrite: true)
         }
     }
 }

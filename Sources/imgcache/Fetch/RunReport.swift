@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Units
 
 /// The summary of a run, for `--report`.
 struct RunReport: Encodable {
@@ -40,6 +41,17 @@ struct RunReport: Encodable {
         bytes += result.size ?? 0
         bytesResumed += result.resumedFrom
         sources[result.source ?? "other", default: 0] += 1
+    }
+
+    /// One line for the user.
+    var summary: String {
+        var parts: [String] = []
+        if files > 1 { parts.append("\(arrived) of \(files) files") }
+        let rate = seconds > 0 ? " (\(ByteSize(Int64(Double(bytesTransferred) / seconds)))/s)" : ""
+        parts.append("\(ByteSize(bytesTransferred)) in \(TimeSpan(seconds: max(1, seconds.rounded())))\(rate)")
+        if bytesResumed > 0 { parts.append("\(ByteSize(bytesResumed)) from earlier runs") }
+        if failed > 0 { parts.append("\(failed) failed") }
+        return parts.joined(separator: ", ")
     }
 
     var text: [UInt8] {

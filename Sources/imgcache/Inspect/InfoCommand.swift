@@ -12,28 +12,13 @@ struct InfoCommand: ParsableCommand {
             "Of the path of an existing file: format, size, orientation, frames, colour space, ThumbHash, BlurHash and dominant colour."
     )
 
-    @Argument(help: ArgumentHelp("The URL, or the path of an image file.", valueName: "url"))
+    @Argument(
+        help: ArgumentHelp("The URL, or the path of an image file.", valueName: "url"), completion: Completions.urls)
     var url: String
 
     @OptionGroup var whose: NamespaceOptions
     @OptionGroup var store: DirectoryOptions
     @OptionGroup var format: FormatOptions
-
-    private struct PartialReport: Encodable {
-        var received: Int64
-        var total: Int64?
-        var etag: String?
-        var lastModified: String?
-        var finalURL: String?
-        var lastUsed: String
-
-        private enum CodingKeys: String, CodingKey {
-            case received, total, etag
-            case lastModified = "last_modified"
-            case finalURL = "final_url"
-            case lastUsed = "last_used"
-        }
-    }
 
     private struct Report: Encodable {
         var url: String
@@ -55,20 +40,14 @@ struct InfoCommand: ParsableCommand {
                     report.image = ImageReport(path: entry.path)
                     return report
                 },
-                partial: info.partial.map { partial in
-                    PartialReport(
-                        received: partial.received, total: partial.total, etag: partial.record?.response.fields[.eTag],
-                        lastModified: partial.record?.response.fields[.lastModified],
-                        finalURL: partial.record?.finalURL,
-                        lastUsed: EntryReport.iso(partial.lastUsed))
-                })
+                partial: info.partial.map(PartialReport.init))
             if format.json { try Output.json(report) }
             guard !report.entries.isEmpty || report.partial != nil else {
                 throw Failure(.offline, "\(url): not in the cache")
             }
             if format.json { return }
             for entry in report.entries { Self.print(entry) }
-            if let partial = report.partial { Self.print(partial, url: url) }
+            if let partial = report.partial { Self.print(partial) }
         }
     }
 
@@ -90,15 +69,13 @@ struct InfoCommand: ParsableCommand {
         table.print()
     }
 
-    private static func print(_ partial: PartialReport, url: String) {
+    private static func print(_ partial: PartialReport) {
         var table = Table()
-        table.add("partial", url)
-        table.add(
-            "received",
-            partial.total.map {
-                "\(ByteSize(partial.received)) of \(ByteSize($0)) (\(ProgressLine.percent(partial.received, of: max($0, 1))) %)"
-            }
-                ?? "\(ByteSize(partial.received)) of unknown")
+        table.add("partial", partial.url)
+        table.add("kept for", partial.namespace)
+        table.add("received", partial.amount)
+        table.add("resumed", partial.isResumable ? nil : "only with the SHA-256 of the file")
+        table.add("in use", partial.isInUse ? "by a running download" : nil)
         table.add("from", partial.finalURL)
         table.add("etag", partial.etag)
         table.add("last modified", partial.lastModified)
@@ -112,7 +89,7 @@ struct PathCommand: ParsableCommand {
         commandName: "path", abstract: "Print the path of a URL's cached file; exit code 7 if it is not in the cache."
     )
 
-    @Argument(help: ArgumentHelp("The URL.", valueName: "url"))
+    @Argument(help: ArgumentHelp("The URL.", valueName: "url"), completion: Completions.urls)
     var url: String
 
     @OptionGroup var whose: NamespaceOptions

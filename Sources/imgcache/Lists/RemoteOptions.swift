@@ -29,6 +29,7 @@ struct RemoteOptions: ParsableArguments {
         rules.keys = try KeyRules(directory: store.directory)
         var configuration = DownloadCache.Configuration(
             parallel: parallel, further: further, rules: rules, isQuiet: messages.quiet)
+        configuration.connections = request.connections
         configuration.store.capacity = store.requestedCapacity
         configuration.store.discardsNewer = store.discardsNewer
         configuration.store.busyTimeout = request.storeTimeout

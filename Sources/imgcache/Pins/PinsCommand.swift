@@ -28,7 +28,7 @@ struct UnpinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unpin", abstract: "Remove a set of pins; its files stay until they are evicted as others are.")
 
-    @Argument(help: ArgumentHelp("The set's name.", valueName: "name"))
+    @Argument(help: ArgumentHelp("The set's name.", valueName: "name"), completion: Completions.pins)
     var name: String
 
     @OptionGroup var whose: OwnerOptions

@@ -30,6 +30,7 @@ final class ProgressDisplay: Sendable {
         /// The downloads in progress.
         var sources: [Int: Source] = [:]
         var drawnLines = 0
+        var hasDrawn = false
         var ticker: Task<Void, Never>?
     }
 
@@ -123,6 +124,9 @@ final class ProgressDisplay: Sendable {
         body()
     }
 
+    /// True if lines were redrawn on a terminal.
+    var hasDrawn: Bool { state.withLock { $0.hasDrawn } }
+
     /// Removes the display permanently.
     func stop() {
         state.withLock { $0.ticker }?.cancel()
@@ -154,6 +158,7 @@ final class ProgressDisplay: Sendable {
             }
             text += "\u{1B}[J"
             state.drawnLines = lines.count
+            state.hasDrawn = true
             Output.write(text, to: STDERR_FILENO)
         }
     }

@@ -2,8 +2,8 @@ import Units
 
 /// A line of the progress display: a pure function from a value and a width to text.
 ///
-///     big.iso   43 %  1.72 GiB of 4.00 GiB  38.1 MiB/s  1 min 2 s left  resumed at 12 %
-///     big.iso   43 %  1.72 GiB of 4.00 GiB  no data for 12 s, connection reset, again in 4 s
+///     big.iso  [===>      ]   43 %  1.72 GiB of 4.00 GiB  38.1 MiB/s  1 min 2 s left  resumed at 12 %
+///     big.iso  [===>      ]   43 %  1.72 GiB of 4.00 GiB  no data for 12 s, connection reset, again in 4 s
 struct ProgressLine: Equatable, Sendable {
     /// The activity of a download at one moment.
     enum Activity: Equatable, Sendable {
@@ -34,7 +34,7 @@ struct ProgressLine: Equatable, Sendable {
     /// Formats the line in at most `width` columns.
     ///
     /// Parts are omitted if they leave too little room for the name: first the position at which the download resumed, then the bytes.
-    /// Percent, rate and remaining time are kept longest.
+    /// Percent, rate and remaining time are kept longest. The bar takes what is left beside the name, so that it moves no other part.
     func text(width: Int) -> String {
         let width = max(width, 10)
         let name = name.forTerminal
@@ -42,7 +42,16 @@ struct ProgressLine: Equatable, Sendable {
         for (fields, least) in layouts(width: width, nameColumns: columns) {
             let room = width - fields.reduce(0) { $0 + 2 + TerminalColumns.count(of: $1) }
             guard room >= min(columns, least) else { continue }
-            return ([Self.fitted(name, to: min(room, max(8, min(32, width / 3))))] + fields).joined(separator: "  ")
+            let column = min(room, max(8, min(32, width / 3)))
+            let least = 2 + Self.leastBar
+            if room - column >= least, let bar = bar(cells: min(20, room - column - 2)) {
+                return ([Self.fitted(name, to: column), bar] + fields).joined(separator: "  ")
+            }
+            // Within the name's column, after a short name.
+            if column - columns >= least, let bar = bar(cells: Self.leastBar) {
+                return ([Self.fitted(name, to: column - least), bar] + fields).joined(separator: "  ")
+            }
+            return ([Self.fitted(name, to: column)] + fields).joined(separator: "  ")
         }
         return Self.fitted(name, to: width)
     }
@@ -54,7 +63,8 @@ struct ProgressLine: Equatable, Sendable {
             case .receiving(let rate): [Self.text(of: rate), secondsLeft(rate).map { "\(TimeSpan(seconds: $0)) left" }]
             case .waiting(let pause): [pause.text]
             }
-        return ([name.forTerminal, percent, amount] + details + [resumption]).compactMap(\.self).joined(separator: ", ")
+        return ([name.forTerminal, percent, amount] + details + [resumption]).compactMap { $0?.drop { $0 == " " } }
+            .joined(separator: ", ")
     }
 
     /// The parts after the name, from the most to the least detailed layout, each with the minimum width of a long name.
@@ -86,14 +96,27 @@ struct ProgressLine: Equatable, Sendable {
         }
     }
 
+    /// The width of the shortest bar, with its brackets.
+    private static let leastBar = 10
+
+    /// - Parameter cells: The width with the brackets.
+    private func bar(cells: Int) -> String? {
+        guard let total, total > 0, cells > 2 else { return nil }
+        let done = Int(Int64(cells - 2) * Self.percent(received, of: total) / 100)
+        let tip = done < cells - 2 ? ">" : ""
+        return "[" + String(repeating: "=", count: done) + tip
+            + String(repeating: " ", count: cells - 2 - done - tip.count) + "]"
+    }
+
     private var percent: String? {
         guard let total, total > 0 else { return nil }
         return "\(Self.percent(received, of: total)) %"
     }
 
     private var amount: String {
-        guard let total, total > 0 else { return "\(ByteSize(received))" }
-        return "\(ByteSize(received)) of \(ByteSize(total))"
+        let received = Self.padded("\(ByteSize(received))", to: 8)
+        guard let total, total > 0 else { return received }
+        return "\(received) of \(ByteSize(total))"
     }
 
     private var resumption: String? {
@@ -107,7 +130,7 @@ struct ProgressLine: Equatable, Sendable {
         return Double(total - received) / rate
     }
 
-    private static func text(of rate: Double?) -> String? { rate.map { "\(ByteSize(Int64($0)))/s" } }
+    private static func text(of rate: Double?) -> String? { rate.map { padded("\(ByteSize(Int64($0)))/s", to: 10) } }
 
     /// Rounded down, so that 100 % means complete.
     static func percent(_ part: Int64, of total: Int64) -> Int64 {

@@ -1,8 +1,14 @@
 import ArgumentParser
+import FoundationEssentials
+import ImageCache
 import Units
 
-/// The conditions of `ls --filter`: `size>1GB`, `age<=7d`, `used>30d`, `url~thumb`, joined by `,` (all must hold).
+/// The conditions of `--filter`: `size>1GB`, `age<=7d`, `used>30d`, `url~thumb`, joined by `,` (all must hold).
 struct EntryFilter: Equatable, Sendable {
+    /// The grammar, for help texts.
+    static let grammar =
+        "size, age, used with < <= = != >= >, or url with = != ~ (contains); several conditions joined by ','"
+
     enum Comparison: String, CaseIterable, Sendable {
         case atLeast = ">="
         case atMost = "<="
@@ -35,6 +41,17 @@ struct EntryFilter: Equatable, Sendable {
     }
 
     var terms: [Term]
+
+    func matches(_ entry: CacheEntry, at now: Date) -> Bool {
+        matches(
+            size: entry.size, age: now.timeIntervalSince(entry.storedAt),
+            used: now.timeIntervalSince(entry.lastAccessDate), url: entry.url)
+    }
+
+    func matches(_ partial: CachePartial, at now: Date) -> Bool {
+        let idle = now.timeIntervalSince(partial.lastUsed)
+        return matches(size: partial.received, age: idle, used: idle, url: partial.url)
+    }
 
     func matches(size: Int64, age: Double, used: Double, url: String) -> Bool {
         terms.allSatisfy { term in

@@ -21,6 +21,22 @@ public final class TestCA: Sendable {
             openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile extensions \
                 -out server.pem
             """
+        try await run(script)
+    }
+
+    /// Issues a certificate for a client, with an encrypted key.
+    public func clientCertificate(passphrase: String) async throws -> (certificate: String, key: String) {
+        try await run(
+            """
+            set -e
+            openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -passout pass:\(passphrase) -subj "/CN=client" \
+                -keyout client.key -out client.csr
+            openssl x509 -req -in client.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -out client.pem
+            """)
+        return (directory.path("client.pem"), directory.path("client.key"))
+    }
+
+    private func run(_ script: String) async throws {
         let process = try ChildProcess(
             "/bin/bash", ["-c", script], environment: ProcessInfo.processInfo.environment,
             workingDirectory: directory.path)

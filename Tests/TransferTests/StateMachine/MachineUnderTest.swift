@@ -6,10 +6,14 @@ import HTTPTypes
 
 /// A ``TransferStateMachine`` that is driven by events written as values, and whose actions and states are written as text.
 struct MachineUnderTest {
+    static let stall = TransferError(
+        .stalled, url: "http://a.example/file", "no byte from the server for 30 s", isRetryable: true)
+    private static let slow = TransferError(.tooSlow, url: "http://a.example/file", "few bytes", isRetryable: true)
+
     enum Event: Sendable {
         case start, learn(HeldPartial?), headBegan, interim(Int), head(Response), broken, judge
         case piece(Int64), wrote(Int64), sinkPauses, sinkResumes, rateAllows
-        case end, stalled, fails(Failure), retryAfter(Int64)
+        case end, stalled, tooSlow, fails(Failure), retryAfter(Int64)
         case sinkOK, sinkThrows, writeThrows, canRestart(HeldPartial?), cannotRestart, refusedAddress, cancel
         case wait(Duration)
     }
@@ -54,7 +58,8 @@ struct MachineUnderTest {
         case .sinkResumes: return machine.resume(at: now) ? "goes on" : "none"
         case .rateAllows: return machine.rateAllows(at: now) ? "goes on" : "none"
         case .end: return text(machine.exchangeEnded(.complete, at: now))
-        case .stalled: return text(machine.exchangeEnded(.stalled, at: now))
+        case .stalled: return text(machine.exchangeEnded(.stalled(Self.stall), at: now))
+        case .tooSlow: return text(machine.exchangeEnded(.stalled(Self.slow), at: now))
         case .fails(let failure): return text(machine.exchangeEnded(.failed(failure.value), at: now))
         case .retryAfter(let seconds):
             return text(machine.exchangeEnded(.complete, retryAfter: .seconds(seconds), at: now))

@@ -114,7 +114,8 @@ private struct RandomTransfer {
         let failure = TransportFailure(
             code: .connect, message: "broke", isRetryable: true,
             isFromSpoiledConnection: Bool.random(using: &generator))
-        let end = [ExchangeEnd.complete, .complete, .stalled, .failed(failure)].randomElement(using: &generator)
+        let end = [ExchangeEnd.complete, .complete, .stalled(MachineUnderTest.stall), .failed(failure)].randomElement(
+            using: &generator)
         perform(machine.exchangeEnded(end ?? .complete, at: now), &generator)
     }
 

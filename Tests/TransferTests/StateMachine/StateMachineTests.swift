@@ -76,8 +76,8 @@ import Testing
     ) throws -> Bool {
         var machine = try MachineUnderTest(Sample.request { $0.options.stallTimeout = .seconds(10) })
         machine.send([.start, .learn(nil), .start] + events)
-        return machine.machine.isStalled(
-            at: machine.now + .seconds(seconds), uploaded: uploaded, sentAfter: sentAfter)
+        return machine.machine.stall(
+            at: machine.now + .seconds(seconds), uploaded: uploaded, sentAfter: sentAfter) != nil
     }
 
     @Test func `a request that gets no response stalls, counted from when it was sent`() throws {
@@ -101,6 +101,39 @@ import Testing
         let body = [Sample.ok(100), .piece(1), .wrote(1)]
         #expect(try isStalled(after: 11, body))
         #expect(try !isStalled(after: 1000, body + [.piece(1), .sinkPauses]))
+    }
+
+    /// The codes of the stalls that are found once a second, while so many bytes arrive in each.
+    private func stalls(_ bytes: [Int64], pausedFor pause: Int64 = 0) throws -> [TransferError.Code?] {
+        var machine = try MachineUnderTest(
+            Sample.request {
+                $0.options.stallTimeout = .seconds(3)
+                $0.options.minimumRate = 10
+            })
+        machine.send([.start, .learn(nil), .start, Sample.ok(1000)])
+        if pause > 0 { machine.send([.piece(1), .sinkPauses, .wait(.seconds(pause)), .sinkResumes]) }
+        return bytes.map { count in
+            machine.send([.wait(.seconds(1)), .piece(count), .wrote(count)])
+            return machine.machine.stall(at: machine.now, uploaded: 0, sentAfter: .zero)?.code
+        }
+    }
+
+    @Test func `a body below the minimum rate for a whole period has stalled`() throws {
+        #expect(try stalls([10, 10, 10, 10, 10]) == [nil, nil, nil, nil, nil])
+        // The first second opens the period.
+        #expect(try stalls([10, 9, 10, 10]) == [nil, nil, nil, .tooSlow])
+        #expect(try stalls([0, 0, 0, 31, 0]) == [nil, nil, nil, nil, nil], "it was fast enough on average")
+        #expect(try stalls([10, 10, 10, 9], pausedFor: 100) == [nil, nil, nil, .tooSlow])
+        #expect(try stalls([10, 10, 10, 10], pausedFor: 100) == [nil, nil, nil, nil], "the sink had paused it")
+    }
+
+    @Test func `an attempt that was too slow counts as one without progress`() throws {
+        var machine = try MachineUnderTest(Sample.request { $0.options.retry.maxRetries = 1 })
+        machine.send([.start, .learn(nil), .start, Sample.ok(100), .piece(50), .wrote(50), .tooSlow, .sinkOK])
+        #expect(machine.send(.canRestart(Sample.held(50, of: 100))).hasPrefix("wait"))
+        machine.send([.start, Sample.part(50...99), .piece(20), .wrote(20), .tooSlow, .sinkOK])
+        let end = machine.send(.canRestart(Sample.held(70, of: 100)))
+        #expect(end.contains("1 retry without progress"), "\(end)")
     }
 
     @Test func `a redirect's body is waited for two seconds`() throws {

@@ -1,36 +1,39 @@
 import ArgumentParser
 import FoundationEssentials
 
-/// Finds options with a single value that are given more than once. The parser would silently use the last one.
-struct RepeatedOptions {
-    /// The name of each option, the long one first, by its spellings (`--output`, `-o`).
+/// The options of a command, and those that a command line contains.
+struct CommandOptions {
+    /// The name of each option, the long one, by its spellings (`--output`, `-o`).
     private var spellings: [String: String] = [:]
+    /// The names of options that take a single value.
+    private var single: Set<String> = []
 
-    /// The options of a command that take a single value.
     init(of command: any ParsableCommand.Type) {
         let text = Data(command._dumpHelp().utf8)
         guard let tool = try? JSONDecoder().decode(Tool.self, from: text) else { return }
-        for argument in tool.command.arguments ?? [] where argument.kind == "option" && !argument.isRepeating {
+        for argument in tool.command.arguments ?? [] {
             let names = (argument.names ?? []).map(\.spelling)
             guard let first = names.max(by: { $0.count < $1.count }) else { continue }
             for name in names { spellings[name] = first }
+            if argument.kind == "option", !argument.isRepeating { single.insert(first) }
         }
     }
 
-    /// All spellings of options, and the options' names.
-    var names: [String: String] { spellings }
+    /// The names of all options.
+    var names: Set<String> { Set(spellings.values) }
 
-    /// The first option that is given more than once.
-    func first(in arguments: some Sequence<String>) -> String? {
+    /// The spellings of options that take a single value, and the options' names.
+    var singleValued: [String: String] { spellings.filter { single.contains($0.value) } }
+
+    /// The names of the options in a command line, in order.
+    func given(in arguments: some Sequence<String>) -> [String] {
+        arguments.prefix { $0 != "--" }.flatMap(Self.spellings).compactMap { spellings[$0] }
+    }
+
+    /// The first option with a single value that is given more than once. The parser would silently use the last value.
+    func firstRepeated(in arguments: some Sequence<String>) -> String? {
         var seen: Set<String> = []
-        for argument in arguments {
-            if argument == "--" { return nil }
-            for name in Self.spellings(in: argument) {
-                guard let option = spellings[name] else { continue }
-                if !seen.insert(option).inserted { return option }
-            }
-        }
-        return nil
+        return given(in: arguments).first { single.contains($0) && !seen.insert($0).inserted }
     }
 
     /// The options that an argument may contain: `--output`, `--output=file`, `-o`, `-qo`.
@@ -43,12 +46,12 @@ struct RepeatedOptions {
     /// The options with a value and a short name, by that name. The parser's description also contains them, but reading it takes longer
     /// than a hit. A test compares the two.
     static let longNames: [(short: String, long: String)] = [
-        ("-A", "--user-agent"), ("-Q", "--quality"), ("-d", "--directory"), ("-i", "--input-file"),
+        ("-A", "--user-agent"), ("-Q", "--quality"), ("-b", "--cookies"), ("-d", "--directory"), ("-i", "--input-file"),
         ("-j", "--parallel"), ("-m", "--max-time"), ("-o", "--output"), ("-s", "--size"), ("-u", "--user"),
     ]
 
-    /// Returns true if an option may be repeated. This is a fast test of the words alone, which suffices for most command lines.
-    static func isPossible(in arguments: some Sequence<String>) -> Bool {
+    /// Returns true if an option may be given more than once. This is a fast test of the words alone, which suffices for most command lines.
+    static func mayRepeat(in arguments: some Sequence<String>) -> Bool {
         var seen: Set<String> = []
         return arguments.prefix { $0 != "--" }.flatMap(spellings)
             .contains { name in !seen.insert(longNames.first { $0.short == name }?.long ?? name).inserted }

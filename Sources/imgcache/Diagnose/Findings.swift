@@ -1,0 +1,37 @@
+/// The findings of `self-test` and `doctor`.
+struct Findings {
+    enum Verdict: String, Encodable {
+        case ok
+        /// Works with less, or deserves attention.
+        case note
+        case problem
+    }
+
+    struct Finding: Encodable {
+        var name: String
+        var verdict: Verdict
+        var text: String
+    }
+
+    private(set) var all: [Finding] = []
+
+    var hasProblem: Bool { all.contains { $0.verdict == .problem } }
+
+    mutating func add(_ name: String, _ verdict: Verdict = .ok, _ text: String) {
+        all.append(Finding(name: name, verdict: verdict, text: text))
+    }
+
+    /// Prints them: a line each, or one JSON object each.
+    func print(asJSON: Bool) throws {
+        let width = all.map(\.name.count).max() ?? 0
+        for finding in all {
+            if asJSON {
+                try Output.json(finding)
+                continue
+            }
+            let verdict = finding.verdict.rawValue + String(repeating: " ", count: 7 - finding.verdict.rawValue.count)
+            let name = finding.name + String(repeating: " ", count: width - finding.name.count)
+            Output.line("\(verdict)  \(name)  \(finding.text.forTerminal)")
+        }
+    }
+}
