@@ -47,8 +47,8 @@ int clinux_clone(int from, int to) {
     return ioctl(to, FICLONE, from);
 }
 
-ssize_t clinux_copy_range(int from, int to, size_t count) {
-    return copy_file_range(from, NULL, to, NULL, count, 0);
+ssize_t clinux_copy_range(int from, int64_t offset, int to, size_t count) {
+    return copy_file_range(from, &offset, to, NULL, count, 0);
 }
 
 static int lock_byte(int fd, int64_t offset, short type, int command) {

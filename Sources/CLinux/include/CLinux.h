@@ -25,8 +25,8 @@ int clinux_rename_exclusive(const char *from, const char *to);
 /// ioctl(FICLONE): makes `to` a reflink of `from`.
 int clinux_clone(int from, int to);
 
-/// copy_file_range(2) at the files' own offsets.
-ssize_t clinux_copy_range(int from, int to, size_t count);
+/// copy_file_range(2) from `offset`, which leaves that file's own offset as it is, to the other file's own offset.
+ssize_t clinux_copy_range(int from, int64_t offset, int to, size_t count);
 
 /// Locks one byte of the file for this open file description (F_OFD_SETLK). 0: locked; 1: another holds it; -1: errno.
 int clinux_lock_byte(int fd, int64_t offset);

@@ -94,11 +94,9 @@ extension StoredBody {
 
     private func copy(to target: Int32, path targetPath: String) throws(StoreError) {
         if clinux_clone(file.descriptor, target) == 0 { return }
-        // copy_file_range moves the source's offset, which all users of this descriptor share: open another one.
-        let source = try File(path, O_RDONLY)
         var left = size
         while left > 0 {
-            let count = clinux_copy_range(source.descriptor, target, Int(min(left, 1 << 30)))
+            let count = clinux_copy_range(file.descriptor, size - left, target, Int(min(left, 1 << 30)))
             if count > 0 {
                 left -= Int64(count)
                 continue

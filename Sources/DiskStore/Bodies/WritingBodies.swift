@@ -185,10 +185,14 @@ extension DiskStore {
     /// times as much).
     static func rename(_ from: String, to: String) throws(StoreError) {
         if clinux_rename_exclusive(from, to) == 0 { return }
-        let number = errno
+        var number = errno
         if number == EINVAL || number == ENOSYS {
             // The file system does not support the flag.
-            if FileStatus(at: to) == nil, Glibc.rename(from, to) == 0 { return }
+            number = EEXIST
+            if FileStatus(at: to) == nil {
+                if Glibc.rename(from, to) == 0 { return }
+                number = errno
+            }
         }
         throw .system("cannot move the body to its place", path: to, errno: number)
     }
