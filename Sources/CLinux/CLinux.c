@@ -9,6 +9,8 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -16,6 +18,8 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 int clinux_open(const char *path, int flags, mode_t mode) {
@@ -70,10 +74,6 @@ int clinux_lock_byte(int fd, int64_t offset) {
     return lock_byte(fd, offset, F_WRLCK, F_OFD_SETLK);
 }
 
-int clinux_lock_byte_waiting(int fd, int64_t offset) {
-    return lock_byte(fd, offset, F_WRLCK, F_OFD_SETLKW);
-}
-
 int clinux_is_byte_locked(int fd, int64_t offset) {
     struct flock lock;
     memset(&lock, 0, sizeof lock);
@@ -87,6 +87,49 @@ int clinux_is_byte_locked(int fd, int64_t offset) {
 
 int clinux_unlock_byte(int fd, int64_t offset) {
     return lock_byte(fd, offset, F_UNLCK, F_OFD_SETLK);
+}
+
+struct lock_test {
+    const char *path;
+    int64_t offset;
+    int is_granted;
+};
+
+static void *lock_as_another_owner(void *argument) {
+    struct lock_test *test = argument;
+    // A table of descriptors owns its record locks, as another process does. The thread ends with its own one.
+    if (unshare(CLONE_FILES) != 0) return NULL;
+    int fd = open(test->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) return NULL;
+    test->is_granted = lock_byte(fd, test->offset, F_WRLCK, F_SETLK) == 0;
+    close(fd);
+    return NULL;
+}
+
+int clinux_test_record_locks(int fd, const char *path, int64_t offset) {
+    int result = lock_byte(fd, offset, F_WRLCK, F_SETLK);
+    // 1: another process tests them, and excludes this one.
+    if (result != 0) return result == 1 ? 0 : -1;
+    struct lock_test test = {path, offset, 0};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, lock_as_another_owner, &test) == 0) pthread_join(thread, NULL);
+    lock_byte(fd, offset, F_UNLCK, F_SETLK);
+    return test.is_granted;
+}
+
+int clinux_file_system(const char *path, uint32_t *type) {
+    struct statfs status;
+    if (statfs(path, &status) != 0) return -1;
+    *type = (uint32_t)status.f_type;
+    return 0;
+}
+
+int clinux_device(const char *path, uint32_t *major_number, uint32_t *minor_number) {
+    struct stat status;
+    if (stat(path, &status) != 0) return -1;
+    *major_number = major(status.st_dev);
+    *minor_number = minor(status.st_dev);
+    return 0;
 }
 
 const char *clinux_next_name(void *stream) {

@@ -1,6 +1,7 @@
 package import ConcurrencyPrimitives
 import FoundationEssentials
 import Glibc
+import Logging
 
 /// A disk store of bodies by key: bounded, shared by any number of processes, and safe to kill at any instruction.
 ///
@@ -19,6 +20,7 @@ package final class DiskStore: Sendable {
     /// Changes for the next transaction.
     let waitingChanges = Locked(WaitingChanges())
     let generations: Generations
+    let fileSystem: FileSystemKind
 
     /// Opens the directory, which is created (mode 0700) if it does not exist. An existing one must be empty or a
     /// cache, identified by its CACHEDIR.TAG or its index; its mode is preserved, and the files in it are accessible to
@@ -40,10 +42,25 @@ package final class DiskStore: Sendable {
         self.configuration = configuration
         let paths = Paths(root: self.directory)
         self.paths = paths
-        let generations = Generations(paths: paths, isReadOnly: configuration.isReadOnly)
+        let fileSystem = configuration.fileSystem(self.directory)
+        self.fileSystem = fileSystem
+        let generations = Generations(
+            paths: paths, isReadOnly: configuration.isReadOnly, isMapped: !fileSystem.isShared)
         self.generations = generations
-        index = Locked(Index(paths: paths, configuration: configuration, generations: generations))
+        index = Locked(
+            Index(paths: paths, configuration: configuration, generations: generations, fileSystem: fileSystem))
         try withIndex { (_) throws(StoreError) in }
+        if fileSystem.isShared { warnOfSharedFileSystem() }
+    }
+
+    /// The directories that this process has warned of.
+    private static let warned = Locked<Set<String>>([])
+
+    private func warnOfSharedFileSystem() {
+        guard Self.warned.withLock({ $0.insert(directory).inserted }) else { return }
+        configuration.logger.warning(
+            "the cache is on \(fileSystem.name), which other machines may use too: its index has a rollback journal and no shared memory, which is slower",
+            metadata: ["path": "\(directory)"])
     }
 
     deinit { close() }
@@ -263,13 +280,18 @@ package final class DiskStore: Sendable {
         try withIndex { (index) throws(StoreError) in
             index.recoverPartialsOnce()
             claimed.partial = try index.claimPartial(for: key)
+            if claimed.partial == nil, fileSystem.isShared { claimed.elsewhere = try index.partialElsewhere(of: key) }
         }
+        // Without room for a copy, the body is fetched from its start.
+        if let elsewhere = claimed.elsewhere { return (try? copyPartial(elsewhere)) ?? nil }
         return claimed.partial
     }
 
     /// Transfers a partial out of the index's lock.
     private final class ClaimedPartial {
         var partial: Partial?
+        /// One that can only be copied.
+        var elsewhere: PartialRow?
     }
 }
 

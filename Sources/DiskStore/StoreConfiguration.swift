@@ -45,6 +45,8 @@ public struct StoreConfiguration: Sendable {
     package var boot: @Sendable () -> Int64 = { Boot.current }
     /// The time since the machine was started.
     package var uptime: @Sendable () -> Duration = { Boot.uptime }
+    /// Recognises the file system of a cache directory.
+    package var fileSystem: @Sendable (_ path: String) -> FileSystemKind = { FileSystemKind(at: $0) }
     /// Takes warnings about a damaged index, files that cannot be removed and the like. Default label `imgcache.store`.
     public var logger: Logger
     /// Converts entries of an earlier version; `nil` leaves them unchanged.

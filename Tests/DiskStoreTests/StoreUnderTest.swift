@@ -21,23 +21,25 @@ struct StoreUnderTest {
 
     var path: String { store.directory }
 
-    init(capacity: Int64 = 64 << 20, minimumFreeSpace: Int64 = 0) throws {
+    init(capacity: Int64 = 64 << 20, minimumFreeSpace: Int64 = 0, on fileSystem: FileSystemKind? = nil) throws {
         directory = try TestDirectory()
-        store = try Self.open(directory.path("cache"), capacity: capacity, minimumFreeSpace, clock)
+        store = try Self.open(directory.path("cache"), capacity: capacity, minimumFreeSpace, clock, on: fileSystem)
     }
 
     /// Another store on the same directory, as another process would open it.
-    func again(capacity: Int64? = nil) throws -> DiskStore {
-        try Self.open(path, capacity: capacity ?? store.capacity, 0, clock)
+    func again(capacity: Int64? = nil, on fileSystem: FileSystemKind? = nil) throws -> DiskStore {
+        try Self.open(path, capacity: capacity ?? store.capacity, 0, clock, on: fileSystem)
     }
 
     static func open(
-        _ path: String, capacity: Int64, _ minimumFreeSpace: Int64 = 0, _ clock: TestClock = TestClock()
+        _ path: String, capacity: Int64, _ minimumFreeSpace: Int64 = 0, _ clock: TestClock = TestClock(),
+        on fileSystem: FileSystemKind? = nil
     ) throws -> DiskStore {
         var configuration = StoreConfiguration(
             capacity: capacity, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         configuration.minimumFreeSpace = minimumFreeSpace
         configuration.clock = { clock.now }
+        if let fileSystem { configuration.fileSystem = { _ in fileSystem } }
         return try DiskStore(directory: path, configuration: configuration)
     }
 

@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 import Foundation
 import Glibc
 import TestSupport
@@ -11,13 +12,16 @@ import Testing
 
     private let work: TestWorkspace
     private let origin: ScriptedOrigin
+    /// The version of all files.
+    private let version = Locked<UInt64>(0)
 
     init() throws {
         work = try TestWorkspace()
         // Each path is a different file: "/SEED/SIZE".
-        origin = try ScriptedOrigin { request in
+        origin = try ScriptedOrigin { [version] request in
             let parts = request.path.split(separator: "/").compactMap { UInt64($0) }
-            return Behaviour(Representation(seed: parts[0], size: Int64(parts[1]))).with {
+            let seed = parts[0] | version.withLock { $0 } << 32
+            return Behaviour(Representation(seed: seed, size: Int64(parts[1]))).with {
                 $0.bytesPerSecond = 30_000_000
             }
         }
@@ -133,6 +137,77 @@ import Testing
             files.append(file)
         }
         try await expectEverythingRight(files)
+    }
+
+    /// Returns true if a file has the bytes of one version that the origin has had since the given one.
+    private func hasVersion(of file: File, since first: UInt64, at path: String) -> Bool {
+        (first...version.withLock { $0 }).contains {
+            Content(seed: file.content.seed | $0 << 32, size: file.content.size).equalsFile(at: path)
+        }
+    }
+
+    /// The locks of the store either exclude nobody or fail, as on some network file systems; SQLite's work. The file changes at the origin
+    /// meanwhile. Half of the processes deliver a copy, half the path in the store, which a later commit may have deleted.
+    @Test(arguments: [LockShim.Locks.succeed, .fail])
+    func `eight processes on a network file system without locks, some of them killed, deliver only right bodies`(
+        locks: LockShim.Locks
+    ) async throws {
+        let shim = try await LockShim()
+        var command = work.command
+        command.environment.merge(shim.environment(locks: locks)) { $1 }
+        let wanted = Soak.count("IMGCACHE_SOAK_LOCK_KILLS", usual: 20)
+        var generator = SeededGenerator(for: "ResumeAfterKill, locks that \(locks)")
+        var (kills, delivered, replaced, refused, resumed, round) = (0, 0, 0, 0, 0, 0)
+        while kills < wanted {
+            round += 1
+            let file = File(number: 100_000 + round, using: &generator)
+            let first = version.withLock { $0 }
+            let changesAt = Int.random(in: 0..<12, using: &generator)
+            let running = try (0..<8).map { number in
+                let output = work.output("\(round)-\(number)")
+                return try command.start(
+                    ["fetch", "--capacity", "512MiB"] + (number % 2 == 0 ? ["-o", output] : []) + [
+                        origin.url(file.path)
+                    ])
+            }
+            let victims = running.shuffled(using: &generator).prefix(Int.random(in: 1...8, using: &generator))
+            for (number, victim) in victims.enumerated() {
+                if number == changesAt { version.withLock { $0 += 1 } }
+                await kill(victim, loading: file, using: &generator)
+            }
+            for (number, process) in running.enumerated() {
+                let outcome = await CommandRunner.outcome(of: process)
+                if outcome.ending == .signaled(SIGKILL) {
+                    kills += 1
+                    continue
+                }
+                // A body that another process replaced at the moment of its commit may have to be asked for again.
+                if outcome.ending == .exited(6), outcome.errorOutput.contains("again") {
+                    refused += 1
+                    continue
+                }
+                #expect(outcome.ending == .exited(0), "round \(round): \(outcome)")
+                let path = outcome.lines.first ?? ""
+                if number % 2 == 1, !FileManager.default.fileExists(atPath: path) {
+                    replaced += 1
+                    continue
+                }
+                delivered += 1
+                #expect(hasVersion(of: file, since: first, at: path), "round \(round): \(outcome)")
+            }
+            let last = await CommandRunner.outcome(
+                of: try command.start(["fetch", "--json", "--capacity", "512MiB", origin.url(file.path)]))
+            #expect(last.ending == .exited(0), "round \(round): \(last)")
+            let answer = try FetchReport(last)
+            if answer.source == "resumed" { resumed += 1 }
+            #expect(hasVersion(of: file, since: first, at: answer.path ?? ""), "round \(round): \(last)")
+            for name in work.outputNames { try? FileManager.default.removeItem(atPath: work.output(name)) }
+        }
+        print(
+            "lock kills: \(kills) with locks that \(locks), in \(round) rounds; \(delivered + round) right bodies, \(resumed) of them resumed, "
+                + "\(replaced) replaced before they were read, \(refused) to be asked for again")
+        let verified = try await command.run(["verify"])
+        #expect(verified.ending == .exited(0), "\(verified)")
     }
 
     /// Completes the last file, and checks the bytes transferred, the bytes stored and the store itself.

@@ -31,14 +31,21 @@ ssize_t clinux_copy_range(int from, int64_t offset, int to, size_t count);
 /// Locks one byte of the file for this open file description (F_OFD_SETLK). 0: locked; 1: another holds it; -1: errno.
 int clinux_lock_byte(int fd, int64_t offset);
 
-/// The same, waiting until it is free (F_OFD_SETLKW).
-int clinux_lock_byte_waiting(int fd, int64_t offset);
-
 /// Returns 1 if another open file description has the byte locked (F_OFD_GETLK), 0 if not; -1: errno.
 int clinux_is_byte_locked(int fd, int64_t offset);
 
 /// Gives a locked byte back: 0, or -1 if the kernel has no memory for it (ENOLCK), where it stays locked.
 int clinux_unlock_byte(int fd, int64_t offset);
+
+/// Tests the record locks (F_SETLK) of a file, which SQLite uses, on one byte. `fd` is open for writing on the file at `path`. 0: they exclude
+/// others; 1: two owners got the same lock; -1: errno.
+int clinux_test_record_locks(int fd, const char *path, int64_t offset);
+
+/// statfs(2): the type of the file system at `path`.
+int clinux_file_system(const char *path, uint32_t *type);
+
+/// stat(2): the device of the file at `path`.
+int clinux_device(const char *path, uint32_t *major_number, uint32_t *minor_number);
 
 /// An open folder's next name other than "." and "..", or NULL at the end. `stream` is a DIR *.
 const char *clinux_next_name(void *stream);

@@ -146,7 +146,7 @@ package enum ExportTarget: Sendable, Equatable {
     private static func temporaryName(beside target: String) -> String {
         let (folder, name) = split(target)
         // The name is truncated, because file systems limit names to 255 bytes.
-        return "\(folder)/.\(String(decoding: name.utf8.prefix(200), as: UTF8.self)).\(Paths.hex(Index.newClaim()))"
+        return "\(folder)/.\(String(decoding: name.utf8.prefix(200), as: UTF8.self)).\(Paths.hex(Claim.new()))"
     }
 
     private static func move(_ temporary: String, to target: String, overwrite: Bool) throws(StoreError) {

@@ -35,26 +35,33 @@ extension DiskStore {
         }
         // Only deletion takes the exclusive lock; a file unlinked before the shared lock was obtained is a miss as
         // well. By its name: a body may have further ones, see ``LinkMode/hardlink``.
-        guard file.tryLock(exclusive: false), let status = file.status,
+        guard fileSystem.lock(file, exclusive: false), let status = file.status,
             FileStatus(at: path)?.identity == status.identity
         else { return nil }
         guard status.isRegular, status.size == entry.size else {
             return try drop(entry, file, because: "its body has another length")
         }
         let boot = configuration.boot()
-        if !CheckMark.isChecked(entry.boot, status, boot: boot) {
+        let former = CheckMark.isLinked(entry.boot) ? entry.boot : firstMark ?? entry.boot
+        if !CheckMark.isChecked(former, status, boot: boot) {
             guard try checksum(of: file, size: entry.size) == entry.checksum else {
                 return try drop(entry, file, because: "its body does not match its checksum")
             }
-            try mark(entry, checkedAs: status, boot: boot)
+            try mark(entry, after: former, checkedAs: status, boot: boot)
         }
         return StoredBody(entry: entry, file: file, path: path, modified: status.modified, store: self)
     }
 
+    /// The mark of a body that has none: on a shared file system it counts as verified only while its file is unchanged, like one with
+    /// another name, because another machine may replace it.
+    var firstMark: Int64? { fileSystem.isShared ? CheckMark.linked : nil }
+
     /// Notes that a body was found right, for the next one who opens it.
-    private func mark(_ entry: StoredEntry, checkedAs status: FileStatus, boot: Int64) throws(StoreError) {
+    private func mark(
+        _ entry: StoredEntry, after former: Int64, checkedAs status: FileStatus, boot: Int64
+    ) throws(StoreError) {
         guard !configuration.isReadOnly, boot != 0,
-            let mark = CheckMark.checked(after: entry.boot, status, boot: boot, now: .now)
+            let mark = CheckMark.checked(after: former, status, boot: boot, now: .now)
         else { return }
         try withIndex { (index) throws(StoreError) in try index.replace(entry.boot, by: mark, of: entry.id) }
     }

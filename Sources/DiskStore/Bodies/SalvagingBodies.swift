@@ -64,7 +64,7 @@ extension Index {
     fileprivate func replace(
         _ entry: StoredEntry, by record: PartialRecord, with body: DamagedBody
     ) throws(StoreError) -> Bool {
-        let claim = Self.newClaim()
+        let claim = Claim.released()
         let recordPath = paths.record(record.id, claim: claim)
         let (data, path) = (paths.data(record.id), paths.body(entry.id))
         let reserved = max(body.allocated, Budget.page) + record.allocation(for: entry.size)

@@ -64,7 +64,7 @@ extension DiskStore {
         } catch {
             return error.errno == ENOENT ? .missing : .unreadable("\(error)")
         }
-        guard file.tryLock(exclusive: false), let status = file.status else { return .missing }
+        guard fileSystem.lock(file, exclusive: false), let status = file.status else { return .missing }
         guard status.isRegular, status.size == entry.size else { return .wrongLength(status.size) }
         guard let checksum = try checksum(of: file, size: entry.size) else { return .unreadable("it cannot be read") }
         return checksum == entry.checksum ? .intact : .corrupt

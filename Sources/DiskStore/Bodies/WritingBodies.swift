@@ -1,4 +1,5 @@
 import CLinux
+import ConcurrencyPrimitives
 import Glibc
 import Units
 
@@ -48,16 +49,18 @@ extension DiskStore {
 
     /// - Parameter reservesAll: False to reserve no space for blocks. Otherwise all of the body is reserved, or if its length is unknown, some more
     ///   than it has.
+    /// - Parameter given: The bytes to reserve instead.
     func makePartial(
-        key: EntryKey, header: [UInt8], total: Int64?, held: Int64, epoch: Generation.Epoch?, reservesAll: Bool = true
+        key: EntryKey, header: [UInt8], total: Int64?, held: Int64, epoch: Generation.Epoch?, reservesAll: Bool = true,
+        reserving given: Int64? = nil
     ) throws(StoreError) -> Partial {
-        let claim = Index.newClaim()
+        let claim = Claim.new()
         let (record, reserved) = try withIndex { (index) throws(StoreError) in
             let record = try PartialRecord(
                 id: index.takeNumber(), total: total, created: index.now, key: key, header: header)
             let size = total ?? held + index.budget.reservationStep(held: held)
             let all = Budget.rounded(size) + record.allocation(for: size)
-            return (record, reservesAll ? all : Budget.page + record.allocation(for: 0))
+            return (record, given ?? (reservesAll ? all : Budget.page + record.allocation(for: 0)))
         }
         let partial = try Partial(creating: record, claim: claim, reserved: reserved, paths: paths)
         do throws(StoreError) {
@@ -69,6 +72,32 @@ extension DiskStore {
             throw error
         }
         return partial
+    }
+
+    /// A copy of a partial, for continuing what a process of another machine may still be writing. Both files belong to this process alone.
+    func copyPartial(_ row: PartialRow) throws(StoreError) -> Partial? {
+        guard let files = try openFiles(of: row) else { return nil }
+        let record = files.record
+        let copy = try makePartial(
+            key: record.key, header: record.header, total: record.total, held: 0, epoch: nil, reserving: row.reserved)
+        let buffer = BlockMemory.take(Int(BodyWriter.unit))
+        defer { BlockMemory.give(buffer) }
+        do throws(StoreError) {
+            let end = BlockMap.count(for: files.data.status?.size ?? 0)
+            try files.recordFile.forEachSlot(of: record, below: end) { (block, slot) throws(StoreError) in
+                let range = BlockMap.range(of: block, total: record.total)
+                if slot == .none || range.isEmpty { return }
+                let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<range.count])
+                guard try files.data.read(into: bytes, at: range.lowerBound) == range.count,
+                    Checksum(of: UnsafeRawBufferPointer(bytes)) == slot
+                else { return }
+                try copy.write(block: block, UnsafeRawBufferPointer(bytes))
+            }
+            return copy
+        } catch {
+            try drop(copy)
+            throw error
+        }
     }
 
     /// Extends a reservation to `needed`, and with an unknown length beyond it, to reduce the number of calls.
@@ -115,9 +144,10 @@ extension DiskStore {
     func release(_ partial: Partial) throws(StoreError) {
         let data = partial.data.status.map { max($0.allocated, Budget.page) } ?? 0
         let record = partial.recordFile.status.map { max($0.allocated, Budget.page) } ?? 0
-        let (id, reserved) = (partial.id, partial.reserved)
+        let (id, reserved, claim) = (partial.id, partial.reserved, partial.claim)
         try withIndex { (index) throws(StoreError) in
             try index.setReserved(id, from: reserved, to: min(reserved, data + record))
+            if index.fileSystem.isShared { try index.releaseClaim(claim, ofPartial: id) }
         }
     }
 
@@ -154,7 +184,8 @@ extension DiskStore {
         guard let status = data.status else { throw .system("cannot look at the body", path: data.path) }
         let finished = FinishedBody(
             size: size, allocated: max(status.allocated, Budget.rounded(size)), checksum: blocks.whole(length: size),
-            boot: configuration.boot(), blocks: new.isResumable ? blocks : nil, partial: (partial.id, partial.reserved),
+            boot: firstMark ?? configuration.boot(), blocks: new.isResumable ? blocks : nil,
+            partial: (partial.id, partial.reserved),
             isTransient: isTransient)
         let placing = BodyPlacing { (path) throws(StoreError) in
             guard partial.isStillOurs else {
@@ -212,7 +243,8 @@ extension DiskStore {
         try file.write(bytes)
         let finished = FinishedBody(
             size: Int64(bytes.count), allocated: max(file.allocated, Budget.rounded(Int64(bytes.count))),
-            checksum: checksum.finish(length: Int64(bytes.count)), boot: configuration.boot(), isTransient: isTransient)
+            checksum: checksum.finish(length: Int64(bytes.count)), boot: firstMark ?? configuration.boot(),
+            isTransient: isTransient)
         return WrittenBody(file, finished)
     }
 

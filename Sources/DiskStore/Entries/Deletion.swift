@@ -14,7 +14,7 @@ extension Index {
         for id in ids {
             do throws(StoreError) {
                 let file = try File(paths.body(id), O_RDONLY)
-                if file.tryLock(exclusive: true) { locked.append((id, file)) }
+                if fileSystem.lock(file, exclusive: true) { locked.append((id, file)) }
             } catch {
                 if try deleteUnlessInUse(id) { gone.append(id) }
             }
@@ -58,7 +58,7 @@ extension Index {
             let file = try File(path, O_RDONLY)
             // The lock must be held until the file is deleted.
             return withExtendedLifetime(file) {
-                file.tryLock(exclusive: true) && !isHeld() && unlink(path) == 0
+                fileSystem.lock(file, exclusive: true) && !isHeld() && unlink(path) == 0
             }
         } catch {
             if error.errno == ENOENT { return true }

@@ -125,7 +125,9 @@ extension DiskStore {
         // A read-only store reads through its index, which knows how to open it.
         if configuration.isReadOnly { return BrowsingReader(store: self, catalogue: nil) }
         try withIndex { (_) throws(StoreError) in }
-        let connection = try Connection(path: paths.index, readOnly: true)
+        let connection = try Connection(path: paths.index, readOnly: true, sharesMemory: !fileSystem.isShared)
+        // Without a log, readers wait for writers.
+        if fileSystem.isShared { connection.busyTimeout = configuration.busyTimeout.milliseconds }
         return BrowsingReader(store: self, catalogue: Catalogue(connection: connection))
     }
 }

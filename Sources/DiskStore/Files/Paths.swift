@@ -4,7 +4,11 @@ struct Paths: Sendable {
 
     var index: String { "\(root)/index.sqlite" }
     var log: String { "\(root)/index.sqlite-wal" }
+    /// The index's journal, on file systems without a log.
+    var journal: String { "\(root)/index.sqlite-journal" }
     var sharedMemory: String { "\(root)/index.sqlite-shm" }
+    /// The files that SQLite keeps next to the index.
+    var logs: [String] { [log, sharedMemory, journal] }
     /// The path to which an unusable index is moved, for inspection.
     func aside(_ number: Int) -> String { "\(index).aside" + (number == 1 ? "" : "-\(number)") }
     func asideLog(_ number: Int) -> String { aside(number) + "-wal" }

@@ -9,6 +9,8 @@ final class SmallBodyFile {
     private let paths: Paths
     /// Its name among the partials, if it has one.
     private var name: String?
+    /// The claim in that name.
+    private var claim: Int64?
 
     init(in paths: Paths) throws(StoreError) {
         self.paths = paths
@@ -19,7 +21,9 @@ final class SmallBodyFile {
         }
         switch errno {
         case EOPNOTSUPP, EISDIR, EINVAL, ENOSYS:
-            let name = Self.newName(in: paths)
+            let claim = Claim.used()
+            let name = Self.name(claim, in: paths)
+            self.claim = claim
             file = try File(name, O_RDWR | O_CREAT | O_EXCL, mode: 0o400)
             // Locked immediately, because a sweep deletes unlocked files as leftovers.
             _ = file.tryLock(exclusive: false)
@@ -30,10 +34,11 @@ final class SmallBodyFile {
 
     deinit {
         if let name { unlink(name) }
+        if let claim { Claim.note(claim, isUsed: false) }
     }
 
-    private static func newName(in paths: Paths) -> String {
-        "\(paths.partials)/\(Paths.hex(Index.newClaim())).small"
+    private static func name(_ claim: Int64, in paths: Paths) -> String {
+        "\(paths.partials)/\(Paths.hex(claim)).small"
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
@@ -52,7 +57,9 @@ final class SmallBodyFile {
     /// Takes the final name away, so that the file can get another one.
     func uninstall(_ path: String) {
         // A file that has lost its name cannot get a new one.
-        let other = Self.newName(in: paths)
+        let claim = claim ?? Claim.used()
+        self.claim = claim
+        let other = Self.name(claim, in: paths)
         if name == nil, rename(path, other) == 0 { name = other } else { unlink(path) }
     }
 }

@@ -33,6 +33,8 @@ final class GenerationTable: @unchecked Sendable {
 
     private enum Memory {
         case mapped(UnsafePointer<UInt64>, File)
+        /// Read word by word.
+        case read(File)
         /// Memory of this process only, if the file is unavailable.
         case own(UnsafeMutablePointer<UInt64>)
     }
@@ -47,12 +49,15 @@ final class GenerationTable: @unchecked Sendable {
         return (try? file.bytes(at: 0, count: magic.count)) == magic
     }
 
-    /// Maps a file; nil if it is not a table, or cannot be mapped.
-    init?(_ file: File) {
-        guard Self.isTable(file), let status = file.status,
-            let words = clinux_map_shared(file.descriptor, Self.byteCount)
-        else { return nil }
-        memory = .mapped(words, file)
+    /// Uses a file; nil if it is not a table, or cannot be mapped.
+    init?(_ file: File, isMapped: Bool = true) {
+        guard Self.isTable(file), let status = file.status else { return nil }
+        if isMapped {
+            guard let words = clinux_map_shared(file.descriptor, Self.byteCount) else { return nil }
+            memory = .mapped(words, file)
+        } else {
+            memory = .read(file)
+        }
         identity = status.identity
     }
 
@@ -68,6 +73,7 @@ final class GenerationTable: @unchecked Sendable {
     deinit {
         switch memory {
         case .mapped(let words, _): clinux_unmap(words, Self.byteCount)
+        case .read: break
         case .own(let words): words.deallocate()
         }
     }
@@ -123,6 +129,10 @@ final class GenerationTable: @unchecked Sendable {
     private subscript(word: Int) -> UInt64 {
         switch memory {
         case .mapped(let words, _): clinux_load(words + word)
+        // A word that cannot be read is like no other, so that nothing counts as current.
+        case .read(let file):
+            (try? file.bytes(at: Int64(word) * 8, count: 8))?.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
+                ?? Self.newStamp
         case .own(let words): clinux_load(words + word)
         }
     }
@@ -170,7 +180,7 @@ final class GenerationTable: @unchecked Sendable {
     private func write(_ stamp: UInt64, _ word: Int) throws(StoreError) {
         switch memory {
         case .own(let words): clinux_store(words + word, stamp)
-        case .mapped(_, let file):
+        case .mapped(_, let file), .read(let file):
             try withUnsafeBytes(of: stamp) { (bytes) throws(StoreError) in try file.write(bytes, at: Int64(word) * 8) }
         }
     }

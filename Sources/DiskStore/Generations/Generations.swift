@@ -18,10 +18,13 @@ final class Generations: Sendable {
 
     private let paths: Paths
     private let isReadOnly: Bool
+    private let isMapped: Bool
     private let state = Locked(State())
 
-    init(paths: Paths, isReadOnly: Bool) {
+    /// - Parameter isMapped: False to read the file instead of mapping it, because another machine may change it.
+    init(paths: Paths, isReadOnly: Bool, isMapped: Bool) {
         self.paths = paths
+        self.isMapped = isMapped
         self.isReadOnly = isReadOnly
     }
 
@@ -31,7 +34,8 @@ final class Generations: Sendable {
         return state.withLock { state in
             if let table = state.table, table.identity != nil, now - state.checkedAt < interval { return table }
             state.checkedAt = now
-            if let table = state.table, isInPlace(table) { return table }
+            // A shared file system shows the changes of other machines to those who open the file after them.
+            if isMapped, let table = state.table, isInPlace(table) { return table }
             let table = opened() ?? state.table.flatMap { $0.identity == nil ? $0 : nil } ?? GenerationTable()
             state.table = table
             return table
@@ -54,7 +58,7 @@ final class Generations: Sendable {
             if let file = try? File(paths.generations, isReadOnly ? O_RDONLY : O_RDWR),
                 GenerationTable.isTable(file) || isReadOnly
             {
-                return GenerationTable(file)
+                return GenerationTable(file, isMapped: isMapped)
             }
             if isReadOnly { return nil }
             // Truncated, of another program, or not a file: it is replaced. Processes that map this one detect the replacement by a check.

@@ -50,8 +50,8 @@ extension Index {
 
     private func ownRun() -> Run {
         if let run { return run }
-        let made = lockedRun() ?? Run(id: Self.newRun(), lock: nil)
-        if made.lock == nil {
+        let made = lockedRun() ?? Run(id: newRun(), lock: nil)
+        if made.lock == nil, !fileSystem.isShared {
             logger.warning(
                 "the lock file does not lock: other processes may evict delivered files while this runs",
                 metadata: ["path": "\(paths.locks)"])
@@ -64,7 +64,7 @@ extension Index {
     private func lockedRun() -> Run? {
         guard let file = try? LockFile(paths.locks) else { return nil }
         for _ in 0..<Self.runAttempts {
-            let id = Self.newRun()
+            let id = newRun()
             switch file.lock(LockByte.of(run: id)) {
             case .locked: return Run(id: id, lock: file)
             case .busy: continue
@@ -74,7 +74,10 @@ extension Index {
         return nil
     }
 
-    private static func newRun() -> Int64 { Int64.random(in: 1..<LockByte.runs) }
+    /// On a shared file system the number contains the process: locks may not say that the run lives.
+    private func newRun() -> Int64 {
+        fileSystem.isShared ? Claim.newRun() : Int64.random(in: 1..<LockByte.runs)
+    }
 
     func releaseOwnRun() throws(StoreError) {
         guard let run else { return }
@@ -90,7 +93,7 @@ extension Index {
     }
 
     private func isAlive(_ id: Int64) -> Bool {
-        if id == run?.id { return true }
+        if id == run?.id || fileSystem.isShared && Claim.isAlive(run: id) { return true }
         guard let locks = try? LockFile(paths.locks) else { return false }
         return locks.isLocked(LockByte.of(run: id))
     }

@@ -85,10 +85,15 @@ extension Catalogue {
         (try connection.number("PRAGMA application_id"), try connection.number("PRAGMA user_version"))
     }
 
-    /// Configures a connection that writes.
-    func configure() throws(StoreError) {
+    /// Excludes other connections from the next statement on until ``configure(hasLog:)``. A database with a log can then be read without
+    /// shared memory.
+    func beginAlone() throws(StoreError) { try connection.execute("PRAGMA locking_mode = EXCLUSIVE") }
+
+    /// Configures a connection that writes, and gives the database a log or a journal, if it has the other one.
+    func configure(hasLog: Bool) throws(StoreError) {
         try connection.execute(
             """
+            \(hasLog ? "PRAGMA journal_mode = WAL;" : "PRAGMA journal_mode = DELETE; PRAGMA locking_mode = NORMAL;")
             PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; PRAGMA secure_delete = ON;
             """)
     }

@@ -8,12 +8,18 @@ import Glibc
 final class Connection {
     let path: String
     private let handle: OpaquePointer
+    /// The calls of the file without those for shared memory; `nil` if it may be used.
+    private let calls: UnsafeMutablePointer<sqlite3_io_methods>?
     private(set) var statements: [Query: Statement] = [:]
 
     /// Opens an existing file, and never creates one.
     ///
-    /// - Parameter uri: The name that SQLite opens; differs from `path` if parameters are needed.
-    init(path: String, uri: String? = nil, readOnly: Bool = false) throws(StoreError) {
+    /// - Parameters:
+    ///   - uri: The name that SQLite opens; differs from `path` if parameters are needed.
+    ///   - sharesMemory: False to never map shared memory: a database with a log then opens only under an exclusive lock.
+    init(
+        path: String, uri: String? = nil, readOnly: Bool = false, sharesMemory: Bool = true
+    ) throws(StoreError) {
         var handle: OpaquePointer?
         var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         flags |= readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
@@ -26,11 +32,25 @@ final class Connection {
         }
         self.path = path
         self.handle = handle
+        calls = sharesMemory ? nil : Self.withoutSharedMemory(handle)
         // Closing must be cheap: a checkpoint takes two fsyncs. `Index.close` decides if one is worthwhile.
         cshim_sqlite3_no_checkpoint_on_close(handle)
         // With partial indexes, SQLite checks the bound values that a plan depends on. It would parse a statement again for each bound
         // value, which takes longer than the look-up itself.
         cshim_sqlite3_stable_plans(handle)
+    }
+
+    /// Takes the calls for shared memory away from a connection's file, as from a file system that has none
+    /// (https://www.sqlite.org/c3ref/io_methods.html: they belong to version 2).
+    private static func withoutSharedMemory(_ handle: OpaquePointer) -> UnsafeMutablePointer<sqlite3_io_methods>? {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file)
+        guard let file, let methods = file.pointee.pMethods else { return nil }
+        let calls = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
+        calls.initialize(to: methods.pointee)
+        calls.pointee.iVersion = 1
+        file.pointee.pMethods = UnsafePointer(calls)
+        return calls
     }
 
     /// A copy of the whole database in memory, which can be modified.
@@ -45,21 +65,22 @@ final class Connection {
         return copy
     }
 
-    /// The file that this database in memory would have, with a log (https://www.sqlite.org/fileformat.html section 1.3.3).
-    func serialized() throws(StoreError) -> [UInt8] {
+    /// The file that this database in memory would have, with a log or a journal (https://www.sqlite.org/fileformat.html section 1.3.3).
+    func serialized(hasLog: Bool) throws(StoreError) -> [UInt8] {
         var size: sqlite3_int64 = 0
         guard let start = sqlite3_serialize(handle, "main", &size, 0) else {
             throw StoreError(.io, "cannot make the index", path: path)
         }
         defer { sqlite3_free(start) }
         var bytes = Array(UnsafeBufferPointer(start: start, count: Int(size)))
-        for place in 18...19 where bytes.count > place { bytes[place] = 2 }
+        for place in 18...19 where bytes.count > place { bytes[place] = hasLog ? 2 : 1 }
         return bytes
     }
 
     deinit {
         for statement in statements.values { statement.finalize() }
         sqlite3_close_v2(handle)
+        calls?.deallocate()
     }
 
     /// The persistent statement of a query, prepared on first use, ready for binding.
@@ -102,6 +123,9 @@ final class Connection {
 
     func check(_ result: Int32, _ action: String) throws(StoreError) {
         if result != SQLITE_OK && result != SQLITE_DONE && result != SQLITE_ROW {
+            if calls != nil, result & 0xFF == SQLITE_CANTOPEN {
+                throw StoreError(.busy, "another machine, to which the disk is local, has the index open", path: path)
+            }
             throw Self.error(result, handle, action, path)
         }
     }

@@ -13,6 +13,7 @@ final class Index {
     let paths: Paths
     let configuration: StoreConfiguration
     let generations: Generations
+    let fileSystem: FileSystemKind
     var budget: Budget
 
     /// nil before the first use and after ``close()``.
@@ -58,9 +59,10 @@ final class Index {
     /// Called before each write transaction. Tests end a process in it, or let another process act first.
     var beforeChange: (() throws(StoreError) -> Void)?
 
-    init(paths: Paths, configuration: StoreConfiguration, generations: Generations) {
+    init(paths: Paths, configuration: StoreConfiguration, generations: Generations, fileSystem: FileSystemKind) {
         self.paths = paths
         self.generations = generations
+        self.fileSystem = fileSystem
         self.configuration = configuration
         budget = Budget(capacity: configuration.capacity ?? StoreConfiguration.defaultCapacity)
     }

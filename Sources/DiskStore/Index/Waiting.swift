@@ -9,7 +9,9 @@ extension Index {
     /// The beginning of a call.
     func beginCall() {
         hasChanged = false
-        allowWaits(.zero, later: isStalled ? .zero : configuration.busyTimeout)
+        // Without a log, readers keep a commit waiting for a moment.
+        allowWaits(
+            fileSystem.isShared ? Self.waitForReaders : .zero, later: isStalled ? .zero : configuration.busyTimeout)
     }
 
     /// Sets the time that transactions wait on the connection.
@@ -48,6 +50,8 @@ extension Index {
         return false
     }
 
+    private static let waitForReaders = Duration.milliseconds(100)
+
     /// The wait of a call after another call's wait has failed.
     private static let shortWait = Duration.milliseconds(250)
 
@@ -62,7 +66,8 @@ extension Index {
 }
 
 extension Duration {
-    fileprivate var milliseconds: Int32 {
+    /// Whole milliseconds, for SQLite.
+    var milliseconds: Int32 {
         let (seconds, attoseconds) = components
         return Int32(clamping: min(max(0, seconds), 1 << 31) * 1000 + attoseconds / 1_000_000_000_000_000)
     }

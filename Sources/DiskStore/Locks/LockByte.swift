@@ -6,6 +6,9 @@ enum LockByte {
     /// Never locked by a store. If it is locked, another program has locked the whole file, and locks give no information.
     static let unused: Int64 = 1
 
+    /// Locked for a moment by those who test the record locks of a file system.
+    static let test: Int64 = 2
+
     /// Two keys may share a byte. One then waits for the other, which is harmless.
     static func of(_ key: EntryKey) -> Int64 {
         keyHash(key) & (Int64(1) << 62 - 1) + 1024

@@ -39,6 +39,19 @@ struct LockFile {
         }
     }
 
+    /// Tests the locks that SQLite uses.
+    ///
+    /// - Throws: ``StoreError/Code/notWritable`` if they fail, or if they exclude nobody.
+    func requireRecordLocks(of fileSystem: FileSystemKind, for index: String) throws(StoreError) {
+        let result = clinux_test_record_locks(file.descriptor, file.path, LockByte.test)
+        if result == 0 { return }
+        let number = result < 0 ? errno : nil
+        throw StoreError(
+            .notWritable,
+            "file locks \(result < 0 ? "fail" : "exclude nobody") on \(fileSystem.name), and the index cannot be changed without them; use a cache "
+                + "directory on a local disk", path: index, errno: number)
+    }
+
     /// True if another open file has the byte locked.
     func isLocked(_ byte: Int64) -> Bool { clinux_is_byte_locked(file.descriptor, byte) == 1 }
 }

@@ -25,7 +25,10 @@ final class Partial {
         self.data = data
         self.recordFile = recordFile
         self.reserved = reserved
+        Claim.note(claim, isUsed: true)
     }
+
+    deinit { Claim.note(claim, isUsed: false) }
 
     /// Creates both files: the data first, locked before it has a name, so that it is never treated as idle. The row
     /// with the reservation follows, before the first byte.

@@ -3,8 +3,6 @@ import Glibc
 import Logging
 
 extension Index {
-    static func newClaim() -> Int64 { Int64.random(in: 0...Int64.max) }
-
     // MARK: Making
 
     /// A number for a new partial.
@@ -70,15 +68,19 @@ extension Index {
         return nil
     }
 
-    /// Claims one partial: by its lock, and by renaming its record. The rename decides if locks do not work.
+    /// Claims one partial: by its lock, and by renaming its record. On a shared file system the name of the record says who has it, and the
+    /// rename decides between those who want it.
     private func claim(_ row: PartialRow) throws(StoreError) -> Partial? {
         guard let data = try openData(row) else { return nil }
-        guard data.tryLock(exclusive: true) else { return nil }
+        guard fileSystem.lock(data, exclusive: true) else { return nil }
+        if fileSystem.isShared, try Claim.state(of: currentClaim(of: row)) != .free { return nil }
         defer { withExtendedLifetime(data) {} }
         // The opened file may meanwhile have become a body, or have been deleted.
         guard FileStatus(at: paths.data(row.id))?.identity == data.status?.identity else { return nil }
-        let claim = Self.newClaim()
+        let claim = Claim.new()
         guard let recordPath = try takeRecord(row, as: claim) else {
+            // Another process may have taken it.
+            if fileSystem.isShared { return nil }
             unlink(paths.data(row.id))
             try forgetPartial(row.id)
             return nil
@@ -95,6 +97,13 @@ extension Index {
         }
         return Partial(
             paths: paths, record: record, claim: claim, data: data, recordFile: recordFile, reserved: row.reserved)
+    }
+
+    /// Gives a partial's record a name that everybody may claim. Otherwise it would belong to this process until that ends.
+    func releaseClaim(_ claim: Int64, ofPartial id: Int64) throws(StoreError) {
+        let free = Claim.released()
+        guard rename(paths.record(id, claim: claim), paths.record(id, claim: free)) == 0 else { return }
+        try change { (_) throws(StoreError) in try catalogue().partials.save(claim: free, ofPartial: id, updated: now) }
     }
 
     /// Opens a partial's record; `nil` if it is damaged, or not a file.
@@ -148,15 +157,27 @@ extension Index {
         let target = paths.record(row.id, claim: claim)
         if rename(paths.record(row.id, claim: row.claim), target) == 0 { return target }
         // Its last claimer died before updating the row.
-        guard let path = try recordPath(of: row.id), rename(path, target) == 0 else { return nil }
+        guard let found = try foundClaim(of: row.id), !fileSystem.isShared || Claim.state(of: found) == .free,
+            rename(paths.record(row.id, claim: found), target) == 0
+        else { return nil }
         return target
+    }
+
+    /// The claim in the name of a partial's record: the row's, unless its last claimer died before it changed the row.
+    func currentClaim(of row: PartialRow) throws(StoreError) -> Int64 {
+        if FileStatus(at: paths.record(row.id, claim: row.claim)) != nil { return row.claim }
+        return try foundClaim(of: row.id) ?? row.claim
     }
 
     /// The path of a partial's record, whoever claimed it last. Lists the folder: only needed after a kill.
     func recordPath(of id: Int64) throws(StoreError) -> String? {
-        var found: String?
+        try foundClaim(of: id).map { paths.record(id, claim: $0) }
+    }
+
+    private func foundClaim(of id: Int64) throws(StoreError) -> Int64? {
+        var found: Int64?
         try forEachName(in: paths.partials) { name in
-            if case .record(let data, _) = PartialFile(name: name), data == id { found = "\(paths.partials)/\(name)" }
+            if case .record(let data, let claim) = PartialFile(name: name), data == id { found = claim }
         }
         return found
     }
@@ -196,7 +217,8 @@ extension Index {
         for row in try catalogue().partials.all() {
             // A partial without its data is a leftover of a kill.
             let data = try? File(paths.data(row.id), O_RDONLY)
-            if data?.tryLock(exclusive: false) != false { bytes += row.reserved }
+            if let data, try isInUse(row, data, exclusive: false) { continue }
+            bytes += row.reserved
         }
         return bytes
     }
@@ -206,7 +228,7 @@ extension Index {
     /// - Parameter unlessRecorded: True to drop it only if its record is missing or damaged.
     func dropIfIdle(_ row: PartialRow, unlessRecorded: Bool = false) throws(StoreError) -> Int64 {
         if let data = try? File(paths.data(row.id), O_RDONLY) {
-            guard data.tryLock(exclusive: true) else { return 0 }
+            if try isInUse(row, data) { return 0 }
             defer { withExtendedLifetime(data) {} }  // The lock must be held until the files are deleted.
             if unlessRecorded, let path = try recordPath(of: row.id), try isRecorded(row, at: path) { return 0 }
             return try deleteFiles(of: row)
@@ -221,6 +243,22 @@ extension Index {
             totals.partials -= reserved
             return reserved
         }
+    }
+
+    /// Returns true if a writer may use a partial. Otherwise its data is locked.
+    func isInUse(_ row: PartialRow, _ data: File, exclusive: Bool = true) throws(StoreError) -> Bool {
+        try fileSystem.isInUse(data, claim: try currentClaim(of: row), exclusive: exclusive)
+    }
+
+    /// A key's partial that a process of another machine has claimed, or of an earlier boot, and that no lock protects.
+    func partialElsewhere(of key: EntryKey) throws(StoreError) -> PartialRow? {
+        for row in try catalogue().partials.partials(of: key) {
+            guard try Claim.state(of: currentClaim(of: row)) == .elsewhere, let data = try openData(row) else {
+                continue
+            }
+            if fileSystem.lock(data, exclusive: false) { return row }
+        }
+        return nil
     }
 
     /// Returns true if a partial's record exists and is complete: otherwise nothing is known about its bytes.

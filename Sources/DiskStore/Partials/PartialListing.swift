@@ -80,7 +80,9 @@ extension DiskStore {
             let dataStatus = files.data.status
         else { return nil }
         // Trying a shared lock, which is released at once, reveals an exclusive one without waiting.
-        let isInUse = !files.data.tryLock(exclusive: false)
+        let isInUse = try withIndex { (index) throws(StoreError) in
+            try index.isInUse(row, files.data, exclusive: false)
+        }
         return PartialInfo(
             key: row.key, header: files.record.header, total: files.record.total,
             bytesHeld: try files.recordFile.claimedBytes(files.record),

@@ -60,14 +60,14 @@ extension Index {
         let isThere = try checkOwnership()
         if !isThere && !configuration.createsDirectory { throw absent }
         do throws(StoreError) {
-            if hasFilesOnly, try use(Connection(path: paths.index), create: false) { return try createMissingFolders() }
+            if hasFilesOnly, try use(connection(), create: false) { return try createMissingFolders() }
         } catch  where error.code == .damaged || error.code == .io {
             // Handled below, under the lock.
         }
         try createDirectories()
         if isVacant {
             try createIndex(hasUncountedFiles: false)
-            if try use(Connection(path: paths.index), create: false) { return }
+            if try use(connection(), create: false) { return }
         }
         // Only one process at a time replaces or migrates an index.
         let locks = try indexLock()
@@ -105,12 +105,12 @@ extension Index {
 
     /// True if the paths of the index and its log contain only files.
     private var hasFilesOnly: Bool {
-        [paths.index, paths.log, paths.sharedMemory].allSatisfy { FileStatus(at: $0)?.isRegular != false }
+        ([paths.index] + paths.logs).allSatisfy { FileStatus(at: $0)?.isRegular != false }
     }
 
     /// Removes anything at the log's paths that is not a file. A folder with content is renamed instead.
     private func clearLogPlaces() throws(StoreError) {
-        for path in [paths.log, paths.sharedMemory] where FileStatus(at: path)?.isRegular == false {
+        for path in paths.logs where FileStatus(at: path)?.isRegular == false {
             if removeName(path) { continue }
             let isMoved = Paths.asides.contains { clinux_rename_exclusive(path, paths.asideLog($0)) == 0 }
             if !isMoved { throw .system("a folder is in the place of the index's log", path: path) }
@@ -119,14 +119,14 @@ extension Index {
 
     /// True if there is no index, and no log of a deleted one, which would be read as the new one's.
     private var isVacant: Bool {
-        [paths.index, paths.log, paths.sharedMemory].allSatisfy { FileStatus(at: $0) == nil }
+        ([paths.index] + paths.logs).allSatisfy { FileStatus(at: $0) == nil }
     }
 
     /// A connection to the index file, which is created if missing. Under the lock: the log of a deleted index that another process still
     /// has open is removed.
     private func createdIndex(hasUncountedFiles: Bool = false) throws(StoreError) -> Connection {
         // The log files are looked for before the index: one that appears later belongs to an index that another process has just created.
-        let leftovers = [paths.log, paths.sharedMemory].filter { FileStatus(at: $0) != nil }
+        let leftovers = paths.logs.filter { FileStatus(at: $0) != nil }
         let status = FileStatus(at: paths.index)
         if status == nil || status?.isRegular == true && status?.size == 0 {
             for path in leftovers { removeName(path) }
@@ -136,7 +136,11 @@ extension Index {
         guard hasFilesOnly else {
             throw StoreError(.io, "something else is in the place of the index", path: paths.index)
         }
-        return try Connection(path: paths.index)
+        return try connection()
+    }
+
+    private func connection(readOnly: Bool = false) throws(StoreError) -> Connection {
+        try Connection(path: paths.index, readOnly: readOnly, sharesMemory: !fileSystem.isShared)
     }
 
     /// Creates an index with its tables. It gets its name when it is complete, so a process that is stopped or killed meanwhile does not
@@ -153,7 +157,7 @@ extension Index {
             firstNumber: firstNumber, hasUncountedFiles: hasUncountedFiles || holdsBodies)
         let new = try SmallBodyFile(in: paths)
         guard fchmod(new.file.descriptor, 0o600) == 0 else { throw .system("cannot set the mode", path: paths.index) }
-        try new.file.write(connection.serialized(), at: 0)
+        try new.file.write(connection.serialized(hasLog: !fileSystem.isShared), at: 0)
         // A power failure must not leave a name without the marks.
         if fsync(new.file.descriptor) != 0 { throw .system("cannot write", path: paths.index) }
         do throws(StoreError) { try new.install(paths.index) } catch  where error.errno == EEXIST {}
@@ -173,13 +177,18 @@ extension Index {
             throw StoreError(.notWritable, reason, path: paths.index)
         }
         let catalogue = Catalogue(connection: connection)
+        let isShared = fileSystem.isShared
+        if isShared {
+            try (try? LockFile(paths.locks))?.requireRecordLocks(of: fileSystem, for: paths.index)
+            try catalogue.beginAlone()
+        }
         let (application, version) = try catalogue.marks()
         guard application == Schema.applicationID else { return false }
         if version == Schema.version {
-            try catalogue.configure()
+            try catalogue.configure(hasLog: !isShared)
         } else if SchemaMigration.versions.contains(version) {
             guard create else { return false }
-            try catalogue.configure()
+            try catalogue.configure(hasLog: !isShared)
             try migrate(catalogue, from: version)
         } else if version > Schema.version, !configuration.discardsNewer {
             throw newer(version)
@@ -265,6 +274,7 @@ extension Index {
     /// or there are too many already, they are deleted.
     private func moveAside(because error: StoreError) throws(StoreError) {
         removeName(paths.sharedMemory)
+        removeName(paths.journal)
         countAside()
         let size = (FileStatus(at: paths.index)?.allocated ?? 0) + (FileStatus(at: paths.log)?.allocated ?? 0)
         let free = Paths.asides.first { FileStatus(at: paths.aside($0)) == nil }
@@ -302,7 +312,9 @@ extension Index {
         }
         do throws(StoreError) {
             guard hasFilesOnly else { throw StoreError(.io, "the index has no log", path: paths.index) }
-            try useForReading(Connection(path: paths.index, readOnly: true))
+            let connection = try self.connection(readOnly: true)
+            if fileSystem.isShared { connection.busyTimeout = Self.waitForReading }
+            try useForReading(connection)
         } catch  where error.code != .newer {
             // Without the log's shared memory, and the permission to create it, SQLite reads only files declared
             // immutable.
@@ -319,6 +331,9 @@ extension Index {
             try useForReading(Connection(path: paths.index, uri: uri, readOnly: true))
         }
     }
+
+    /// The time in milliseconds that a reader waits for writers, where the index has no log.
+    private static let waitForReading: Int32 = 500
 
     private func useForReading(_ connection: Connection) throws(StoreError) {
         let (application, version) = try Catalogue(connection: connection).marks()

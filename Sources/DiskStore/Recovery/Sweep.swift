@@ -220,16 +220,22 @@ extension Index {
     private func sweep(_ unindexed: UnindexedPartialFiles, _ result: inout SweepResult) throws(StoreError) {
         var swept = result
         try change { (totals) throws(StoreError) in
-            for name in unindexed.small { delete("\(paths.partials)/\(name)", &swept) }
+            for name in unindexed.small where !isSmallInUse(name) { delete("\(paths.partials)/\(name)", &swept) }
             for id in unindexed.data where try catalogue().partials.partial(id) == nil {
-                delete(paths.data(id), &swept)
+                let path = paths.data(id)
+                // A partial in creation has no record yet.
+                if fileSystem.isShared, let file = try? File(path, O_RDONLY), fileSystem.wasChangedLately(file) {
+                    continue
+                }
+                delete(path, &swept)
             }
             for (id, claim) in unindexed.records where try catalogue().partials.partial(id) == nil {
                 let path = paths.record(id, claim: claim)
                 // Without a row it may be in creation: its data is then locked.
                 let file = try? File(paths.data(id), O_RDONLY)
                 defer { withExtendedLifetime(file) {} }
-                let isLocked = file.map { !$0.tryLock(exclusive: true) } ?? false
+                let isLocked =
+                    try file.map { (file) throws(StoreError) in try fileSystem.isInUse(file, claim: claim) } ?? false
                 let record = try file == nil ? nil : recordToAdopt(id, claim: claim)
                 switch UnindexedPartialAction(data: file != nil, isLocked: isLocked, isRecorded: record != nil) {
                 case .keep: break
@@ -244,6 +250,15 @@ extension Index {
             }
         }
         result = swept
+    }
+
+    /// True if a process may be writing to a small body with that name among the partials. Elsewhere than on a shared file system its lock
+    /// says so.
+    private func isSmallInUse(_ name: String) -> Bool {
+        guard fileSystem.isShared, let claim = Paths.number(name.prefix(16)),
+            let file = try? File("\(paths.partials)/\(name)", O_RDONLY)
+        else { return false }
+        return (try? fileSystem.isInUse(file, claim: claim)) ?? true
     }
 
     private func delete(_ path: String, _ result: inout SweepResult) {

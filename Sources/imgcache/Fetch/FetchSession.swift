@@ -18,6 +18,8 @@ final class FetchSession: Sendable {
     /// The inputs of the run.
     private let inputs: WorkQueue<FetchInput>
     private let ahead = LookupAhead()
+    /// The reason why the cache was opened for reading only.
+    private let unwritable: ImageCacheError?
     /// Serialises downloads of the run that have the same digest.
     private let twins: TwinDownloads
     /// The printed paths in the store.
@@ -46,6 +48,7 @@ final class FetchSession: Sendable {
         do {
             // Otherwise downloads would leave no connections for the length requests until the last of them has started.
             cache = try options.openCache(parallel: batch.parallel, further: SizeProbe.width, holdingFiles: holds)
+            unwritable = nil
         } catch let error as ImageCacheError
             where [.store(.notWritable), .store(.full), .store(.busy)].contains(error.code)
         {
@@ -55,11 +58,13 @@ final class FetchSession: Sendable {
                 let readable = try? options.openCache(parallel: batch.parallel, readOnly: true)
             {
                 cache = readable
+                unwritable = error
                 return
             }
             guard let fallback else { throw error }
             if !isQuiet { Output.warning("\(error); downloading without the cache") }
             cache = nil
+            unwritable = nil
             _ = try fallback.opened()
         }
     }
@@ -328,6 +333,7 @@ final class FetchSession: Sendable {
         switch cause?.code {
         case .taken: return again
         case .held, .tooLarge: return moreCapacity
+        case .notWritable: if let unwritable { return "\(unwritable)" }
         case .full where cause?.isAtCapacity == true: return moreCapacity
         default: break
         }
