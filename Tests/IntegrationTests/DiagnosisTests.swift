@@ -42,6 +42,7 @@ import Testing
         #expect(ending == .exited(0), "\(all)")
         for name in [
             "libcurl", "TLS", "JPEG", "PNG", "WebP", "AVIF", "GIF", "workers", "locks", "clones", "space", "folder",
+            "disk",
         ] {
             #expect(all[name] != nil, "\(name): \(all)")
         }

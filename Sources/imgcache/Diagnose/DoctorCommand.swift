@@ -34,6 +34,7 @@ struct DoctorCommand: ParsableCommand {
         }
         try withStore(store, for: .readOnly) { cache in
             examineFolder(cache.directory, &findings)
+            findings.addFileSystem(of: cache.directory)
             try examineIndex(cache.blocking, &findings)
             try examineEntries(cache.blocking, &findings)
             try examinePartials(cache.blocking, &findings)

@@ -1,3 +1,5 @@
+import DiskStore
+
 /// The findings of `self-test` and `doctor`.
 struct Findings {
     enum Verdict: String, Encodable {
@@ -19,6 +21,13 @@ struct Findings {
 
     mutating func add(_ name: String, _ verdict: Verdict = .ok, _ text: String) {
         all.append(Finding(name: name, verdict: verdict, text: text))
+    }
+
+    /// Adds the file system of a cache directory.
+    mutating func addFileSystem(of path: String) {
+        let kind = FileSystemKind(at: path)
+        let cost = "which other machines may use too: the index is slower there, and resuming relies on no locks"
+        add("disk", kind.isShared ? .note : .ok, kind.isShared ? "\(kind.name), \(cost)" : kind.name)
     }
 
     /// Prints them: a line each, or one JSON object each.

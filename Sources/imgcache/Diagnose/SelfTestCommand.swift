@@ -107,6 +107,7 @@ struct SelfTestCommand: ParsableCommand {
             findings.add(
                 "folder", .ok,
                 folder == place.directory ? folder : "\(folder), in which \(place.directory) would be created")
+            findings.addFileSystem(of: folder)
             let hasLocks = abilities.hasLocks && abilities.hasByteLocks
             findings.add(
                 "locks", hasLocks ? .ok : .note,

@@ -77,8 +77,12 @@ struct ProgressLine: Equatable, Sendable {
         case .receiving(let rate):
             let left = secondsLeft(rate).map { "\(TimeSpan(seconds: $0))" }
             let rate = Self.text(of: rate)
+            // With a fixed width, so that the parts before them stay where they are.
+            let rateColumn = total == nil ? rate : Self.padded(rate ?? "", to: 10)
+            let leftColumn = total.map { _ in Self.fitted(left.map { "\($0) left" } ?? "", to: 16) }
             return [
-                layout(12, percent, amount, rate, left.map { "\($0) left" }, resumption),
+                layout(12, percent, amount, rateColumn, leftColumn, resumption),
+                layout(12, percent, amount, rateColumn, leftColumn),
                 layout(12, percent, amount, rate, left.map { "\($0) left" }),
                 layout(12, percent ?? amount, rate, left.map { "\($0) left" }),
                 layout(8, percent ?? amount, rate, left), layout(6, percent ?? amount, rate),
