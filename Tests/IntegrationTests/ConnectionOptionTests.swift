@@ -78,6 +78,22 @@ import Testing
         #expect(cookies.first { $0.0 == "/next" }?.1 == "mine=value")
     }
 
+    @Test func `a response that varies on cookies answers only requests with the same file of cookies`() async throws {
+        let origin = try ScriptedOrigin { _ in
+            Behaviour(Representation(seed: 133, size: 300, cacheControl: "max-age=1000")).with {
+                $0.fields = [("Vary", "Cookie")]
+            }
+        }
+        let jar = try jar(Self.cookie("mine", host: "127.0.0.1"))
+        for _ in 0..<2 { #expect(try await work.fetch("-b", jar, origin.url("/file")).ending == .exited(0)) }
+        #expect(origin.requests.count == 1)
+        #expect(try await work.fetch(origin.url("/file")).ending == .exited(0))
+        #expect(origin.requests.count == 2 && origin.requests.last?["Cookie"] == nil)
+        _ = try self.jar(Self.cookie("mine", host: "127.0.0.1"), Self.cookie("more", host: "127.0.0.1"))
+        #expect(try await work.fetch("-b", jar, origin.url("/file")).ending == .exited(0))
+        #expect(origin.requests.count == 3, "the cookies have changed")
+    }
+
     @Test func `a file of cookies that cannot be read, or a Cookie field beside it, is a mistake`() async throws {
         let origin = try origin()
         let missing = try await work.fetch("-b", "no-such-jar", origin.url("/file"))
@@ -111,6 +127,8 @@ import Testing
         #expect(!outcome.errorOutput.contains("secret"))
         #expect(try await work.fetch("--offline", url).ending == .exited(7), "it is stored for the certificate")
         #expect(try await work.command.run(["fetch", "--offline"] + cert + [url]).ending == .exited(0))
+        #expect(try await work.run("path", url).ending == .exited(7))
+        #expect(try await work.run("path", "--cert", client.certificate, url).ending == .exited(0))
     }
 
     // MARK: Rates and dates

@@ -26,6 +26,16 @@ import Testing
         #expect(origin.requests.map(\.request.path).sorted() == ["/0", "/1", "/2"])
     }
 
+    @Test func `--expand fetches what a pattern names, and without it the URL is taken as it is`() async throws {
+        let origin = try origin()
+        let outcome = try await work.fetch("--expand", "--tree", "out", origin.url("/{a,b}/part-[08-10]"))
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(
+            Set(origin.requests.map(\.request.path)) == [
+                "/a/part-08", "/a/part-09", "/a/part-10", "/b/part-08", "/b/part-09", "/b/part-10",
+            ])
+    }
+
     @Test func `-i - reads URLs from standard input`() async throws {
         let origin = try origin()
         let list = try work.directory.write((1...20).map { origin.url("/\($0)") }.joined(separator: "\n"), to: "list")

@@ -1,5 +1,6 @@
 import Digests
 import DiskStore
+import Glibc
 import HTTPCaching
 import HTTPSemantics
 import HTTPTypes
@@ -135,9 +136,16 @@ final class ResolvedRequest: Sendable {
         }
     }
 
-    /// The request fields that the response's `Vary` may name, including the `User-Agent` of the transfer options.
+    /// The request fields that the response's `Vary` may name, including the `User-Agent` of the transfer options. A file of cookies stands for
+    /// its cookies: only libcurl knows which of them belong to the URL.
     static func sentFields(_ request: FileRequest) -> HTTPFields {
         var fields = request.fields
+        if let file = request.transfer.cookieFile, !fields.contains(.cookie) {
+            var status = stat()
+            stat(file, &status)
+            let time = status.st_mtim
+            fields[.cookie] = "\(file) \(status.st_ino) \(status.st_size) \(time.tv_sec).\(time.tv_nsec)"
+        }
         if let agent = request.transfer.userAgent, !fields.contains(.userAgent) { fields[.userAgent] = agent }
         return fields
     }

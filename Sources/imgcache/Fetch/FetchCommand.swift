@@ -27,6 +27,12 @@ struct FetchCommand: AsyncParsableCommand {
     @OptionGroup(title: "Output")
     var output: OutputOptions
 
+    @Flag(
+        help: """
+            Take [1-100], [001-100], [0-100:10], [a-f] and {one,two} in the URLs for as many URLs, at most 100000.
+            """)
+    var expand = false
+
     @OptionGroup(title: "Several")
     var batch: BatchOptions
 
@@ -42,7 +48,15 @@ struct FetchCommand: AsyncParsableCommand {
     @OptionGroup
     var fetching: FetchingOptions
 
-    func validate() throws {
+    mutating func validate() throws {
+        if expand {
+            urls = try urls.flatMap { pattern in
+                guard let urls = URLPattern.urls(pattern) else {
+                    throw ValidationError("\(pattern): is more than \(URLPattern.most) URLs.")
+                }
+                return urls
+            }
+        }
         guard output.directory == nil || output.file == nil, !output.remoteName || output.file == nil else {
             throw ValidationError("-o cannot be combined with -d or -O.")
         }

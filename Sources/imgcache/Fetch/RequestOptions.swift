@@ -150,9 +150,10 @@ struct RequestOptions: ParsableArguments {
 }
 
 extension RequestOptions {
-    /// The certificate of `--cert`. The name of an existing file may contain a colon.
-    var certificate: TransferOptions.ClientCertificate? {
-        guard let cert else { return nil }
+    var certificate: TransferOptions.ClientCertificate? { cert.map { Self.certificate($0, privateKey: privateKey) } }
+
+    /// The certificate for a value of `--cert`. The name of an existing file may contain a colon.
+    static func certificate(_ cert: String, privateKey: String? = nil) -> TransferOptions.ClientCertificate {
         guard access(cert, F_OK) != 0, let colon = cert.firstIndex(of: ":") else {
             return .init(path: cert, privateKey: privateKey)
         }

@@ -93,10 +93,13 @@ struct NamespaceOptions: ParsableArguments {
     @Flag(help: "Entries fetched with --netrc.")
     var netrc = false
 
+    @Option(help: ArgumentHelp("Entries fetched with this certificate.", valueName: "file"))
+    var cert: String?
+
     func validate() throws { try HeaderLines.validate(headers) }
 
     /// True if any of the options is given.
-    var isGiven: Bool { whose.owner != nil || user != nil || !headers.isEmpty || netrc }
+    var isGiven: Bool { whose.owner != nil || user != nil || !headers.isEmpty || netrc || cert != nil }
 
     /// The request for a URL's entry.
     func request(_ url: String) -> FileRequest {
@@ -104,6 +107,7 @@ struct NamespaceOptions: ParsableArguments {
         request.owner = whose.owner
         request.fields = HeaderLines.fields(headers)
         request.transfer.netrc = netrc ? .default : .off
+        request.transfer.clientCertificate = cert.map { RequestOptions.certificate($0) }
         if let user {
             // A name alone means any password, and `name:` an empty one.
             let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
