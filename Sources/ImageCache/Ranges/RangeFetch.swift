@@ -146,6 +146,8 @@ final class RangeFetch: Sendable {
         // A failure only means that the next request finds the change again.
         try? body?.discard()
         release(lock)
+        // The present readers may hold the fetch until others have begun anew, as the parts of one response do.
+        closed.fulfill(())
     }
 
     /// Lets other requests and processes use the key.

@@ -116,9 +116,11 @@ struct DoctorCommand: ParsableCommand {
         guard statvfs(cache.directory, &disk) == 0 else { return }
         let free = Int64(
             clamping: UInt64(disk.f_bavail).multipliedReportingOverflow(by: UInt64(disk.f_frsize)).partialValue)
+        // As `stats` and du count it, without what is reserved for folders and the log.
+        let used = statistics.bodyBytes + statistics.partialBytes + statistics.doomedBytes + statistics.indexBytes
         let room = max(0, statistics.capacity - statistics.usedBytes)
         let usage =
-            "\(ByteSize(statistics.usedBytes)) of \(ByteSize(statistics.capacity)) used, \(ByteSize(free)) free on the disk"
+            "\(ByteSize(used)) of \(ByteSize(statistics.capacity)) used, \(ByteSize(free)) free on the disk"
         if free < 64 << 20 {
             findings.add("space", .problem, "\(usage): nothing can be stored; make room, or use --cache-dir elsewhere")
         } else {
