@@ -29,6 +29,15 @@ struct UsageAdviceTests {
     }
 
     @Test(arguments: [
+        ["http://ann:pw@h/a"], ["http://h/a", "-u", "ann:pw"], ["http://h/a", "--header=Authorization: pw"],
+    ])
+    func `a correction does not repeat passwords`(arguments: [String]) {
+        #expect(
+            UsageAdvice.advice(for: arguments, "")
+                == "did you mean \"imgcache fetch http://h/a\(arguments.count > 1 ? " …" : "")\"?")
+    }
+
+    @Test(arguments: [
         ("-c", "always continued"), ("-L", "always followed"), ("-s", "use -q"), ("-x4", "--segments"),
         ("-fsSL", "always fail"),
         ("--continue=true", "always continued"), ("--output-document=a", "use -o"), ("-N", "validated"),

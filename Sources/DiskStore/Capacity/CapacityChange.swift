@@ -54,7 +54,7 @@ extension Index {
 
     /// 20 GiB, at most half of the disk space available to the store.
     private func defaultCapacity(_ totals: Totals) -> Int64 {
-        guard let free = FileStatus.freeSpace(at: paths.root) else { return StoreConfiguration.defaultCapacity }
+        guard let free = freeSpace(at: paths.root) else { return StoreConfiguration.defaultCapacity }
         let half = (free + totals.counted) / 2
         return min(StoreConfiguration.defaultCapacity, max(half, StoreConfiguration.minimumCapacity))
     }

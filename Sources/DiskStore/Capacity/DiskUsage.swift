@@ -32,7 +32,7 @@ struct DiskUsage {
             credit -= bytes
             return
         }
-        free = FileStatus.freeSpace(at: paths.root) ?? Int64.max / 2
+        free = freeSpace(at: paths.root) ?? Int64.max / 2
         log = FileStatus(at: paths.log)?.allocated ?? 0
         credit = free - minimum > Self.margin + bytes ? Self.longest : 0
     }

@@ -21,6 +21,9 @@ public struct StoreStatistics: Sendable, Equatable {
     public let capacity: Int64
     /// The space that the file system has available for this user.
     public let freeSpace: Int64
+
+    /// The total that `du` shows now, without what is reserved for folders and the log.
+    package var presentBytes: Int64 { bodyBytes + partialBytes + doomedBytes + indexBytes }
 }
 
 extension DiskStore {
@@ -35,7 +38,7 @@ extension DiskStore {
                 partialBytes: totals.partials, doomedBytes: totals.doomed,
                 indexBytes: files.reduce(0) { $0 + (FileStatus(at: $1)?.allocated ?? 0) },
                 usedBytes: index.usage(totals).used, capacity: index.budget.capacity,
-                freeSpace: FileStatus.freeSpace(at: paths.root) ?? 0)
+                freeSpace: freeSpace(at: paths.root) ?? 0)
         }
     }
 }

@@ -169,18 +169,18 @@ func forEachName(in folder: String, _ body: (String) throws(StoreError) -> Void)
     }
 }
 
+/// The number of bytes available to an unprivileged user on the file system of `path`.
+package func freeSpace(at path: String) -> Int64? {
+    var status = statvfs()
+    guard statvfs(path, &status) == 0 else { return nil }
+    let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+    return overflow ? Int64.max / 2 : min(Int64(clamping: bytes), Int64.max / 2)
+}
+
 extension FileStatus {
     /// Returns true if the file system of `path` is read-only.
     static func isReadOnly(at path: String) -> Bool {
         var status = statvfs()
         return statvfs(path, &status) == 0 && status.f_flag & UInt(ST_RDONLY) != 0
-    }
-
-    /// The number of bytes available to an unprivileged user on the file system of `path`.
-    static func freeSpace(at path: String) -> Int64? {
-        var status = statvfs()
-        guard statvfs(path, &status) == 0 else { return nil }
-        let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
-        return overflow ? Int64.max / 2 : min(Int64(clamping: bytes), Int64.max / 2)
     }
 }

@@ -118,21 +118,13 @@ package struct FileSystemKind: Sendable, Equatable {
         return nil
     }
 
+    /// The first MiB of a file, which has some thousand mounts. A FUSE file system that is not among them counts as shared.
     private static func text(at path: String) -> String? {
         guard let file = try? File(path, O_RDONLY) else { return nil }
-        var text: [UInt8] = []
-        while let part = try? file.part(at: Int64(text.count), atMost: 1 << 16), !part.isEmpty { text += part }
-        return String(decoding: text, as: UTF8.self)
-    }
-}
-
-extension File {
-    fileprivate func part(at offset: Int64, atMost count: Int) throws(StoreError) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count)
-        let result = bytes.withUnsafeMutableBytes { buffer in
-            Result { () throws(StoreError) in try read(into: buffer, at: offset) }
+        let text = [UInt8](unsafeUninitializedCapacity: 1 << 20) { buffer, count in
+            count = readBytes(of: file.descriptor, into: UnsafeMutableRawBufferPointer(buffer), at: 0) ?? 0
         }
-        return Array(bytes.prefix(try result.get()))
+        return String(decoding: text, as: UTF8.self)
     }
 }
 

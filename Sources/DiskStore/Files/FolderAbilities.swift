@@ -7,16 +7,15 @@ package struct FolderAbilities: Sendable {
     package var hasLocks = false
     /// True if open file description locks exclude other open files.
     package var hasByteLocks = false
+    /// True if record locks, which SQLite uses, exclude other processes.
+    package var hasRecordLocks = false
     /// True if a file can be written without a name (`O_TMPFILE`).
     package var hasUnnamedFiles = false
     /// True if two files can share their blocks (`FICLONE`).
     package var hasReflinks = false
-    /// The free space in bytes; `nil` if it is unknown.
-    package var freeSpace: Int64?
 
     /// Tries them out with two small files, which are deleted.
     package init(ofFolder path: String) throws(StoreError) {
-        freeSpace = FileStatus.freeSpace(at: path)
         let name = "\(path)/.imgcache-test-\(Paths.hex(.random(in: .min ... .max)))"
         let first = try File(name, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
         defer { unlink(name) }
@@ -24,6 +23,7 @@ package struct FolderAbilities: Sendable {
         hasLocks = first.tryLock(exclusive: true) && !second.tryLock(exclusive: true)
         hasByteLocks =
             clinux_lock_byte(first.descriptor, 1) == 0 && clinux_lock_byte(second.descriptor, 1) == 1
+        hasRecordLocks = clinux_test_record_locks(first.descriptor, name, 2) == 0
         let unnamed = clinux_open_unnamed(path, 0o600)
         if unnamed >= 0 {
             hasUnnamedFiles = true

@@ -1,4 +1,4 @@
-import DiskStore
+package import DiskStore
 
 /// The operations of a cache that block the calling thread while they wait for the disk, for a command that has nothing else to do.
 package struct BlockingOperations: Sendable {
@@ -79,14 +79,8 @@ extension BlockingOperations {
         }
     }
 
-    /// Damage of the index as SQLite finds it, one sentence each.
-    package func indexDamage() throws(ImageCacheError) -> [String] { try translating { try store.indexDamage() } }
-
-    /// The names of files in the folders of bodies that belong to no entry, such as those that a killed run left.
-    package func strayBodies() throws(ImageCacheError) -> Int { try translating { try store.strayBodies() } }
-
-    /// The paths of indexes that could not be used and were moved aside.
-    package var indexesAside: [String] { store.indexesAside }
+    /// Examines the store without changing it.
+    package func diagnose() throws(ImageCacheError) -> StoreDiagnosis { try translating { try store.diagnose() } }
 
     /// Writes pending access dates.
     package func flush() throws(ImageCacheError) { try translating { try store.flush() } }

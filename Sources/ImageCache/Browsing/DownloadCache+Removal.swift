@@ -53,6 +53,8 @@ public struct RemovalResult: Sendable, Hashable {
             entries: left.entries + right.entries, partials: left.partials + right.partials,
             bytes: left.bytes + right.bytes)
     }
+
+    package static func += (left: inout Self, right: Self) { left = left + right }
 }
 
 extension DownloadCache {
@@ -125,7 +127,7 @@ extension DownloadCache {
 
 extension RemovalTarget {
     /// Matches the normalised URLs of the target.
-    var matcher: @Sendable (String) -> Bool {
+    package var matcher: @Sendable (String) -> Bool {
         switch self {
         case .url(let url):
             let normalized = Self.normalized(url)

@@ -10,7 +10,7 @@ extension ResolvedRequest {
         case everybody
         /// Requests of the owner: the key contains the name that the caller gives, or a fingerprint of all the credentials.
         case owner
-        /// Only this request: no key contains cookies, the contents of `.netrc` or passwords. Two users may have the same name, and two machines
+        /// Only this request: no key contains cookies, certificates, the contents of `.netrc` or passwords. Two users may have the same name, and two machines
         /// may have different files with the same name.
         case unknown
     }
@@ -18,8 +18,11 @@ extension ResolvedRequest {
     var audience: Audience {
         if request.owner != nil { return .owner }
         let transfer = request.transfer
-        if request.fields.contains(.cookie) || transfer.cookieFile != nil || transfer.netrc != .off { return .unknown }
-        if transfer.clientCertificate != nil { return .unknown }
+        if request.fields.contains(.cookie) || transfer.cookieFile != nil || transfer.netrc != .off
+            || transfer.clientCertificate != nil
+        {
+            return .unknown
+        }
         if namespace == .shared { return isKeyOfOwn ? .everybody : .unknown }
         // The key contains only one of several credentials.
         let count = [

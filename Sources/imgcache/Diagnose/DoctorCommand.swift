@@ -1,4 +1,5 @@
 import ArgumentParser
+import DiskStore
 import FoundationEssentials
 import Glibc
 import ImageCache
@@ -35,10 +36,11 @@ struct DoctorCommand: ParsableCommand {
         try withStore(store, for: .readOnly) { cache in
             examineFolder(cache.directory, &findings)
             findings.addFileSystem(of: cache.directory)
-            try examineIndex(cache.blocking, &findings)
-            try examineEntries(cache.blocking, &findings)
+            let diagnosis = try cache.blocking.diagnose()
+            examineIndex(diagnosis, &findings)
+            examineEntries(diagnosis, &findings)
             try examinePartials(cache.blocking, &findings)
-            try examineSpace(cache, &findings)
+            try examineSpace(cache.blocking, &findings)
         }
         try findings.print(asJSON: format.json)
         if findings.hasProblem { throw ExitCode(ExitStatus.store.rawValue) }
@@ -59,39 +61,29 @@ struct DoctorCommand: ParsableCommand {
         }
     }
 
-    private func examineIndex(_ store: BlockingOperations, _ findings: inout Findings) throws {
-        let damage = try store.indexDamage()
-        if let first = damage.first {
+    private func examineIndex(_ diagnosis: StoreDiagnosis, _ findings: inout Findings) {
+        if let first = diagnosis.indexDamage.first {
             findings.add(
                 "index", .problem, "damaged (\(first)): the next command that writes rebuilds it; or imgcache clear")
         } else {
             findings.add("index", .ok, "no damage found")
         }
-        for path in store.indexesAside {
+        for path in diagnosis.indexesAside {
             findings.add(
                 "index", .note, "\(path) is an earlier index that could not be used; it is deleted after a week")
         }
     }
 
-    private func examineEntries(_ store: BlockingOperations, _ findings: inout Findings) throws {
-        var (entries, missing, wrong) = (0, 0, 0)
-        try store.forEachEntry { entry in
-            entries += 1
-            var status = stat()
-            if stat(entry.path, &status) != 0 {
-                missing += 1
-            } else if Int64(status.st_size) != entry.size {
-                wrong += 1
-            }
-        }
-        let broken = missing + wrong
+    private func examineEntries(_ diagnosis: StoreDiagnosis, _ findings: inout Findings) {
+        let (entries, missing, wrong) = (diagnosis.entries, diagnosis.missing, diagnosis.wrongLength)
+        let isWhole = missing + wrong == 0
         findings.add(
-            "entries", broken > 0 ? .problem : .ok,
-            broken == 0
+            "entries", isWhole ? .ok : .problem,
+            isWhole
                 ? "\(entries), each with its file"
                 : "\(entries), of which \(missing) have no file and \(wrong) one of a wrong length: imgcache verify --repair"
         )
-        let strays = try store.strayBodies()
+        let strays = diagnosis.strays
         findings.add(
             "files", strays > 0 ? .note : .ok,
             strays == 0
@@ -110,23 +102,17 @@ struct DoctorCommand: ParsableCommand {
                 + (old.isEmpty ? "" : ", \(old.count) without a byte for a day: imgcache ls --partials"))
     }
 
-    private func examineSpace(_ cache: DownloadCache, _ findings: inout Findings) throws {
-        let statistics = try cache.blocking.statistics()
-        var disk = statvfs()
-        guard statvfs(cache.directory, &disk) == 0 else { return }
-        let free = Int64(
-            clamping: UInt64(disk.f_bavail).multipliedReportingOverflow(by: UInt64(disk.f_frsize)).partialValue)
-        // As `stats` and du count it, without what is reserved for folders and the log.
-        let used = statistics.bodyBytes + statistics.partialBytes + statistics.doomedBytes + statistics.indexBytes
-        let room = max(0, statistics.capacity - statistics.usedBytes)
+    private func examineSpace(_ store: BlockingOperations, _ findings: inout Findings) throws {
+        let statistics = try store.statistics()
+        let (free, capacity) = (statistics.freeSpace, statistics.capacity)
         let usage =
-            "\(ByteSize(used)) of \(ByteSize(statistics.capacity)) used, \(ByteSize(free)) free on the disk"
+            "\(ByteSize(statistics.presentBytes)) of \(ByteSize(capacity)) used, \(ByteSize(free)) free on the disk"
+        let isShort = max(0, capacity - statistics.usedBytes) > free
         if free < 64 << 20 {
             findings.add("space", .problem, "\(usage): nothing can be stored; make room, or use --cache-dir elsewhere")
         } else {
             findings.add(
-                "space", room > free ? .note : .ok,
-                usage + (room > free ? ": the disk is full before the cache is" : ""))
+                "space", isShort ? .note : .ok, usage + (isShort ? ": the disk is full before the cache is" : ""))
         }
     }
 }

@@ -38,9 +38,8 @@ struct Findings {
                 try Output.json(finding)
                 continue
             }
-            let verdict = finding.verdict.rawValue + String(repeating: " ", count: 7 - finding.verdict.rawValue.count)
-            let name = finding.name + String(repeating: " ", count: width - finding.name.count)
-            Output.line("\(verdict)  \(name)  \(finding.text.forTerminal)")
+            let verdict = finding.verdict.rawValue.leftAligned(in: 7)
+            Output.line("\(verdict)  \(finding.name.leftAligned(in: width))  \(finding.text.forTerminal)")
         }
     }
 }

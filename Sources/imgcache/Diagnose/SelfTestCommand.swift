@@ -5,7 +5,6 @@ import Glibc
 import HTTPSemantics
 import ImageCache
 import ImageCodec
-import TextIdentity
 import Transfer
 import Units
 
@@ -96,30 +95,31 @@ struct SelfTestCommand: ParsableCommand {
     }
 
     private func testFolder(_ findings: inout Findings) {
-        var folder = place.directory
-        while access(folder, F_OK) != 0, let parent = folder.splitAtLastSlash?.folder,
-            parent.utf8.count < folder.utf8.count
-        {
-            folder = parent.isEmpty ? "/" : String(parent)
-        }
+        let directory = place.directory
+        let folder = access(directory, F_OK) == 0 ? directory : OutputRoom.folder(of: directory)
         do throws(StoreError) {
             let abilities = try FolderAbilities(ofFolder: folder)
             findings.add(
                 "folder", .ok,
-                folder == place.directory ? folder : "\(folder), in which \(place.directory) would be created")
+                folder == directory ? folder : "\(folder), in which \(directory) would be created")
             findings.addFileSystem(of: folder)
-            let hasLocks = abilities.hasLocks && abilities.hasByteLocks
-            findings.add(
-                "locks", hasLocks ? .ok : .note,
-                hasLocks
-                    ? "processes exclude each other"
-                    : "processes cannot exclude each other here: what two want at once is fetched twice, never wrong")
+            if !abilities.hasRecordLocks {
+                findings.add(
+                    "locks", .problem,
+                    "the index needs locks (F_SETLK), and they do not work here: use --cache-dir elsewhere")
+            } else if abilities.hasLocks, abilities.hasByteLocks {
+                findings.add("locks", .ok, "processes exclude each other")
+            } else {
+                findings.add(
+                    "locks", .note,
+                    "processes cannot exclude each other here: what two want at once is fetched twice, never wrong")
+            }
             findings.add(
                 "clones", abilities.hasReflinks ? .ok : .note,
                 abilities.hasReflinks
                     ? "files share blocks with the cache"
                     : "files under -o and -d are copies; --link-mode hardlink shares them")
-            let free = abilities.freeSpace ?? 0
+            let free = freeSpace(at: folder) ?? 0
             findings.add("space", free < 1 << 30 ? .note : .ok, "\(ByteSize(free)) are free")
         } catch {
             findings.add("folder", .problem, "\(error)")

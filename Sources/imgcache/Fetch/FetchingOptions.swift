@@ -59,11 +59,8 @@ struct FetchingOptions: ParsableArguments {
         var rules = caching.rules
         rules.keys = try keys.rules(in: store.directory)
         var configuration = DownloadCache.Configuration(
-            parallel: parallel, further: further, rules: rules, isQuiet: messages.quiet)
-        configuration.connections = request.connections
-        configuration.store.capacity = directory == nil ? store.requestedCapacity : 1 << 60
-        configuration.store.discardsNewer = store.discardsNewer
-        configuration.store.busyTimeout = request.storeTimeout
+            parallel: parallel, further: further, rules: rules, request, store, isQuiet: messages.quiet)
+        if directory != nil { configuration.store.capacity = 1 << 60 }
         configuration.decoderIsolation = isolation
         configuration.store.isReadOnly = readOnly
         configuration.store.holdsBodies = holdingFiles && !readOnly
@@ -96,8 +93,15 @@ extension DownloadCache.Configuration {
     }
 
     /// The configuration of a command that exits after its responses.
-    init(parallel: Int?, further: Int = 0, rules: CacheRules, isQuiet: Bool) {
+    init(
+        parallel: Int?, further: Int = 0, rules: CacheRules, _ request: RequestOptions, _ store: StoreOptions,
+        isQuiet: Bool
+    ) {
         self = .command
+        connections = request.connections
+        self.store.capacity = store.requestedCapacity
+        self.store.discardsNewer = store.discardsNewer
+        self.store.busyTimeout = request.storeTimeout
         self.rules = rules
         // The URLs of a list usually have one host, which may use all transfers.
         let most = DescriptorLimit.transfers()

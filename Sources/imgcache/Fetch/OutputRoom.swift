@@ -1,3 +1,4 @@
+import DiskStore
 import Glibc
 import ImageCache
 import Units
@@ -38,7 +39,7 @@ enum OutputRoom {
         _ total: Int64, held: Int64, at path: String, in folder: String, _ way: Way, evictable: () -> Int64
     ) throws {
         let needed = needed(for: total, held: held, way)
-        guard needed > 0, let free = free(at: folder), free < needed else { return }
+        guard needed > 0, let free = freeSpace(at: folder), free < needed else { return }
         guard way != .copiedBeside || free + evictable() < needed else { return }
         throw Failure(
             .store,
@@ -63,12 +64,5 @@ enum OutputRoom {
             if access(String(rest), F_OK) == 0 || rest == "/" { return String(rest) }
         }
         return "."
-    }
-
-    private static func free(at folder: String) -> Int64? {
-        var status = statvfs()
-        guard statvfs(folder, &status) == 0 else { return nil }
-        return Int64(
-            clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
     }
 }

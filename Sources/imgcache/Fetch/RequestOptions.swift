@@ -137,8 +137,11 @@ struct RequestOptions: ParsableArguments {
             throw ValidationError("\(option) \(file): \(errorText(errno)).")
         }
         try HeaderLines.validate(headers)
-        try HeaderLines.refuseRange(in: headers)
-        guard cookies == nil || !HeaderLines.fields(headers).contains(.cookie) else {
+        let fields = HeaderLines.fields(headers)
+        guard !fields.contains(.range) else {
+            throw ValidationError("-H Range: use imgcache cat --range A-B URL for a part of a file.")
+        }
+        guard cookies == nil || !fields.contains(.cookie) else {
             throw ValidationError("--cookies cannot be combined with a Cookie of -H.")
         }
         if let sha256 {

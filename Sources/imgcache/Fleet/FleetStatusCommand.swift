@@ -57,7 +57,7 @@ struct FleetStatusCommand: AsyncParsableCommand {
         Output.line("expiry      \(expiry ?? "unknown: the lifecycle rules cannot be read")")
         for kind in ObjectClass.allCases {
             guard let count = counts[kind] else { continue }
-            let name = kind.word + String(repeating: " ", count: 12 - kind.word.count)
+            let name = kind.word.leftAligned(in: 12)
             Output.line("\(name)\(count.objects) objects, \(ByteSize(count.bytes))")
         }
         if counts.isEmpty { Output.line("objects     none") }

@@ -108,6 +108,6 @@ struct Table {
 
     func print() {
         let width = rows.map(\.0.count).max() ?? 0
-        for (name, value) in rows { Output.line(name + String(repeating: " ", count: width - name.count + 2) + value) }
+        for (name, value) in rows { Output.line(name.leftAligned(in: width + 2) + value) }
     }
 }

@@ -151,7 +151,7 @@ struct StatsCommand: ParsableCommand {
                 pinnedBytes: statistics.pinnedBytes,
                 partials: statistics.partials, partialBytes: statistics.partialBytes,
                 doomedBytes: statistics.doomedBytes, indexBytes: statistics.indexBytes,
-                used: statistics.bodyBytes + statistics.partialBytes + statistics.doomedBytes + statistics.indexBytes,
+                used: statistics.presentBytes,
                 reserved: statistics.usedBytes, capacity: statistics.capacity)
             if format.json { return try Output.json(report) }
             var table = Table()

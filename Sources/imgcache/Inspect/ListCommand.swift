@@ -78,11 +78,8 @@ struct ListCommand: ParsableCommand {
     ) {
         let age = "\(TimeSpan(seconds: max(0, age)))"
         let whose = namespace.map { "  (\($0))" } ?? ""
-        Output.line("\(padded(size, width))  \(padded(age, 12))  \((url + whose + notes).forTerminal)")
-    }
-
-    private func padded(_ text: String, _ width: Int) -> String {
-        String(repeating: " ", count: max(0, width - text.count)) + text
+        Output.line(
+            "\(size.rightAligned(in: width))  \(age.rightAligned(in: 12))  \((url + whose + notes).forTerminal)")
     }
 }
 

@@ -27,12 +27,8 @@ struct RemoteOptions: ParsableArguments {
     func openCache(parallel: Int?, further: Int = 0) throws -> DownloadCache {
         var rules = CachingOptions.rules
         rules.keys = try KeyRules(directory: store.directory)
-        var configuration = DownloadCache.Configuration(
-            parallel: parallel, further: further, rules: rules, isQuiet: messages.quiet)
-        configuration.connections = request.connections
-        configuration.store.capacity = store.requestedCapacity
-        configuration.store.discardsNewer = store.discardsNewer
-        configuration.store.busyTimeout = request.storeTimeout
+        let configuration = DownloadCache.Configuration(
+            parallel: parallel, further: further, rules: rules, request, store, isQuiet: messages.quiet)
         let cache = try DownloadCache.opened(in: store.directory, configuration)
         try cache.keepWithinSmallerCapacity(quietly: messages.quiet)
         return cache

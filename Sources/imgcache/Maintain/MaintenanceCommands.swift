@@ -23,25 +23,16 @@ struct PruneCommand: AsyncParsableCommand {
     @OptionGroup var store: StoreOptions
     @OptionGroup var format: FormatOptions
 
-    private struct Report: Encodable {
-        var entries: Int
-        var bytes: Int64
-        var dryRun: Bool
-
-        private enum CodingKeys: String, CodingKey {
-            case entries, bytes
-            case dryRun = "dry_run"
-        }
-    }
-
     func run() async throws {
         try await withStore(store, for: dryRun ? .readOnly : .createIfNeeded) { cache in
             let pruned = try await cache.prune(
                 to: to?.bytes, olderThan: olderThan?.duration, dryRun: dryRun, includingPins: includesPins)
-            let report = Report(entries: pruned.entries, bytes: pruned.bytes, dryRun: dryRun)
-            if format.json { return try Output.json(report) }
+            if format.json {
+                return try Output.json(
+                    SelectionReport(entries: pruned.entries, bytes: pruned.bytes, isDryRun: dryRun))
+            }
             let verb = dryRun ? "would evict" : "evicted"
-            Output.line("\(verb) \(report.entries) entries, \(ByteSize(report.bytes))")
+            Output.line("\(verb) \(pruned.entries) entries, \(ByteSize(pruned.bytes))")
         }
     }
 }

@@ -106,7 +106,7 @@ struct RemoveCommand: AsyncParsableCommand {
             result = try cache.blocking.remove(.prefix(prefix))
         } else {
             let now = Date()
-            func isSelected(_ url: String) -> Bool { prefix.map { url.utf8.starts(with: $0.utf8) } ?? true }
+            let isSelected = prefix.map { RemovalTarget.prefix($0).matcher } ?? { _ in true }
             var entries: [CacheEntry] = []
             try cache.blocking.forEachEntry { entry in
                 if isSelected(entry.url), filter?.matches(entry, at: now) ?? true { entries.append(entry) }
@@ -117,11 +117,10 @@ struct RemoveCommand: AsyncParsableCommand {
             for entry in entries {
                 if dryRun, !format.json { Output.line("would remove \(entry.url.forTerminal)") }
                 // An image is removed together with its original.
-                let removed =
+                result +=
                     dryRun
                     ? RemovalResult(entries: 1, bytes: entry.allocatedSize)
                     : try cache.blocking.remove(.entry(entry.id))
-                (result.entries, result.bytes) = (result.entries + removed.entries, result.bytes + removed.bytes)
             }
             for partial in partials {
                 if dryRun, !format.json { Output.line("would remove the partial of \(partial.url.forTerminal)") }
@@ -129,11 +128,13 @@ struct RemoveCommand: AsyncParsableCommand {
             }
             result.partials = partials.count
         }
-        let report = SelectionReport(
-            entries: result.entries, partials: result.partials, bytes: result.bytes, isDryRun: dryRun)
-        if format.json { return try Output.json(report) }
+        if format.json {
+            return try Output.json(
+                SelectionReport(
+                    entries: result.entries, partials: result.partials, bytes: result.bytes, isDryRun: dryRun))
+        }
         let verb = dryRun ? "would remove" : "removed"
-        Output.line("\(verb) \(report.entries) entries, \(ByteSize(report.bytes)), and \(report.partials) partials")
+        Output.line("\(verb) \(result.entries) entries, \(ByteSize(result.bytes)), and \(result.partials) partials")
     }
 
     private func sharedStore() throws -> RemoteStoreConfiguration? {
@@ -157,17 +158,18 @@ struct RemoveCommand: AsyncParsableCommand {
             case isDryRun = "dry_run"
         }
     }
+}
 
-    private struct SelectionReport: Encodable {
-        var entries: Int
-        var partials: Int
-        /// The space of the entries on disk.
-        var bytes: Int64
-        var isDryRun: Bool
+/// The numbers of removed entries and partials. `prune` counts entries only.
+struct SelectionReport: Encodable {
+    var entries: Int
+    var partials: Int?
+    /// The space of the entries on disk.
+    var bytes: Int64
+    var isDryRun: Bool
 
-        private enum CodingKeys: String, CodingKey {
-            case entries, partials, bytes
-            case isDryRun = "dry_run"
-        }
+    private enum CodingKeys: String, CodingKey {
+        case entries, partials, bytes
+        case isDryRun = "dry_run"
     }
 }

@@ -69,7 +69,7 @@ struct ProgressLine: Equatable, Sendable {
 
     /// The parts after the name, from the most to the least detailed layout, each with the minimum width of a long name.
     private func layouts(width: Int, nameColumns: Int) -> [(fields: [String], name: Int)] {
-        let percent = percent.map { Self.padded($0, to: 5) }
+        let percent = percent?.rightAligned(in: 5)
         func layout(_ name: Int, _ fields: String?...) -> (fields: [String], name: Int) {
             (fields.compactMap(\.self), name)
         }
@@ -78,7 +78,7 @@ struct ProgressLine: Equatable, Sendable {
             let left = secondsLeft(rate).map { "\(TimeSpan(seconds: $0))" }
             let rate = Self.text(of: rate)
             // With a fixed width, so that the parts before them stay where they are.
-            let rateColumn = total == nil ? rate : Self.padded(rate ?? "", to: 10)
+            let rateColumn = total == nil ? rate : rate ?? "".rightAligned(in: 10)
             let leftColumn = total.map { _ in Self.fitted(left.map { "\($0) left" } ?? "", to: 16) }
             return [
                 layout(12, percent, amount, rateColumn, leftColumn, resumption),
@@ -118,7 +118,7 @@ struct ProgressLine: Equatable, Sendable {
     }
 
     private var amount: String {
-        let received = Self.padded("\(ByteSize(received))", to: 8)
+        let received = "\(ByteSize(received))".rightAligned(in: 8)
         guard let total, total > 0 else { return received }
         return "\(received) of \(ByteSize(total))"
     }
@@ -134,15 +134,13 @@ struct ProgressLine: Equatable, Sendable {
         return Double(total - received) / rate
     }
 
-    private static func text(of rate: Double?) -> String? { rate.map { padded("\(ByteSize(Int64($0)))/s", to: 10) } }
+    private static func text(of rate: Double?) -> String? {
+        rate.map { "\(ByteSize(Int64($0)))/s".rightAligned(in: 10) }
+    }
 
     /// Rounded down, so that 100 % means complete.
     static func percent(_ part: Int64, of total: Int64) -> Int64 {
         min(100, Int64((Double(part) / Double(total) * 100).rounded(.down)))
-    }
-
-    private static func padded(_ text: String, to width: Int) -> String {
-        String(repeating: " ", count: max(0, width - text.count)) + text
     }
 
     /// Pads to `width`, or shortens the middle, so that the extension remains readable.

@@ -24,3 +24,11 @@ enum TerminalColumns {
         0x1F7E0...0x1F7EB, 0x1F90C...0x1FAFF, 0x20000...0x3FFFD,
     ]
 }
+
+extension String {
+    /// The text with spaces before it, up to a width in characters.
+    func rightAligned(in width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
+
+    /// The text with spaces after it, up to a width in characters.
+    func leftAligned(in width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+}

@@ -26,11 +26,7 @@ struct ConfigCommand: ParsableCommand {
     }
 
     func run() throws {
-        let settings: Settings?
-        do { settings = try Settings.load() } catch {
-            Output.error("\(error)")
-            throw ExitCode(error.status.rawValue)
-        }
+        let settings = try Settings.load()
         var report = Report(file: Settings.path, exists: settings != nil, settings: [:])
         for name in Settings.names {
             if let variable = name.variable, name.isOverridden, let text = getenv(variable) {

@@ -55,10 +55,14 @@ struct Settings: Equatable {
         return base.map { $0 + "/imgcache/config.json" }
     }
 
-    /// Reads the file; `nil` if there is none.
+    private static let loaded = Result { () throws(Failure) -> Settings? in try read() }
+
+    /// The settings of the file, which is read once; `nil` if there is none.
     ///
     /// - Throws: ``Failure`` with the place of the mistake.
-    static func load() throws(Failure) -> Settings? {
+    static func load() throws(Failure) -> Settings? { try loaded.get() }
+
+    private static func read() throws(Failure) -> Settings? {
         guard let path, access(path, F_OK) == 0 else { return nil }
         guard let text = FileManager.default.contents(atPath: path) else {
             throw Failure(.usage, "\(path): cannot be read")

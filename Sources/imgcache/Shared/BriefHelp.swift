@@ -10,15 +10,15 @@ struct BriefHelp {
     let examples: [(command: String, comment: String)]
 
     /// The text for a command line that asks for help; `nil` for any other one, which the parser handles.
-    static func text(for arguments: [String], columns: Int) -> String? {
+    static func text(for arguments: [String], columns: @autoclosure () -> Int) -> String? {
         // "imgcache help fetch" is "imgcache fetch --help".
         let arguments = arguments.first == "help" ? arguments.dropFirst() + ["--help"] : arguments[...]
         let (command, rest) = Main.command(in: arguments)
         let words = rest.prefix { $0 != "--" }
         guard let brief = (command as? any BrieflyHelped.Type)?.briefHelp else { return nil }
-        if words.contains("--help-all") { return Main.helpMessage(for: command, columns: columns) }
+        if words.contains("--help-all") { return Main.helpMessage(for: command, columns: columns()) }
         guard words.contains("--help") || words.contains("-h") else { return nil }
-        return brief.text(of: Main.helpMessage(for: command, columns: columns), name: command._commandName)
+        return brief.text(of: Main.helpMessage(for: command, columns: columns()), name: command._commandName)
     }
 
     /// - Parameter help: The parser's help with all options.

@@ -8,29 +8,21 @@ enum Completions {
 
     /// The stored URLs that begin with what was typed, the most recently used first.
     static let urls = CompletionKind.custom { arguments, _, prefix in
-        let urls: [String]? = try? withCache(of: arguments) { cache in
-            var urls: [String] = []
-            try cache.blocking.forEachEntry(by: .age, descending: true) { entry in
-                if urls.count < most, entry.recipe == nil, entry.url.hasPrefix(prefix) { urls.append(entry.url) }
-            }
-            return urls + (try cache.blocking.partials().map(\.url).filter { $0.hasPrefix(prefix) })
+        guard let cache = try? cache(of: arguments), let partials = try? cache.blocking.partials() else { return [] }
+        var urls: [String] = []
+        try? cache.blocking.forEachEntry(by: .age, descending: true) { entry in
+            if urls.count < most, entry.recipe == nil, entry.url.hasPrefix(prefix) { urls.append(entry.url) }
         }
-        return urls ?? []
+        return urls + partials.map(\.url).filter { $0.hasPrefix(prefix) }
     }
 
     /// The names of the sets of pins.
     static let pins = CompletionKind.custom { arguments, _, _ in
-        await pinSets(arguments).filter { !$0.isOfList }.map(\.name)
+        guard let cache = try? cache(of: arguments), let sets = try? await cache.pins() else { return [] }
+        return sets.filter { !$0.isOfList }.map(\.name)
     }
 
-    private static func pinSets(_ arguments: [String]) async -> [PinSet] {
-        guard let cache = try? withCache(of: arguments, { $0 }) else { return [] }
-        return (try? await cache.pins()) ?? []
-    }
-
-    private static func withCache<Result>(
-        of arguments: [String], _ body: (DownloadCache) throws -> Result
-    ) throws -> Result {
+    private static func cache(of arguments: [String]) throws -> DownloadCache {
         var configuration = DownloadCache.Configuration.command
         configuration.store.isReadOnly = true
         configuration.logger.logLevel = .critical
@@ -38,6 +30,6 @@ enum Completions {
             arguments.indices.contains(place + 1) ? arguments[place + 1] : nil
         }
         let directory = try named ?? Settings.load()?.value(of: "cache-dir")
-        return try body(DownloadCache(directory: directory, configuration: configuration))
+        return try DownloadCache(directory: directory, configuration: configuration)
     }
 }

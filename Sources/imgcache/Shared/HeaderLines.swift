@@ -22,13 +22,6 @@ enum HeaderLines {
         }
     }
 
-    /// Refuses a Range, which fields of the cache itself would contradict.
-    static func refuseRange(in headers: [String]) throws {
-        guard !fields(headers).contains(.range) else {
-            throw ValidationError("-H Range: use imgcache cat --range A-B URL for a part of a file.")
-        }
-    }
-
     private static func isField(_ header: String) -> Bool {
         guard let colon = header.firstIndex(of: ":") else { return false }
         return HTTPField.Name(String(header[..<colon])) != nil

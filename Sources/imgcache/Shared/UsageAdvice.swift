@@ -1,5 +1,5 @@
 import ArgumentParser
-import TextIdentity
+import ImageCache
 
 /// Advice about a command line that cannot be parsed: options of other downloaders, and misspelt commands.
 enum UsageAdvice {
@@ -13,7 +13,7 @@ enum UsageAdvice {
         return lines.joined(separator: "\n")
     }
 
-    private static func advice(for arguments: [String], _ message: String) -> String? {
+    static func advice(for arguments: [String], _ message: String) -> String? {
         let (command, rest) = Main.command(in: arguments)
         if command == Main.self {
             return arguments.first.flatMap { correction(of: $0, arguments.dropFirst()) }
@@ -35,10 +35,16 @@ enum UsageAdvice {
     private static func correction(of word: String, _ rest: ArraySlice<String>) -> String? {
         guard !word.hasPrefix("-") else { return nil }
         if word.isWebURL || word.contains("/") && word.contains(".") {
-            return "did you mean \"imgcache fetch \(([word] + rest).joined(separator: " "))\"?"
+            // Passwords are not repeated.
+            let hasSecret = rest.contains { argument in secrets.contains { argument.hasPrefix($0) } }
+            let words = [FileRequest(word).urlWithoutUserinfo] + (hasSecret ? ["…"] : Array(rest))
+            return "did you mean \"imgcache fetch \(words.joined(separator: " "))\"?"
         }
         return nearest(to: word, in: Main.self).map { "did you mean \"imgcache \($0)\"?" }
     }
+
+    /// The options with values that may be secret.
+    private static let secrets = ["-u", "--user", "-H", "--header", "--cert", "--proxy"]
 
     private static func nearest(to word: String, in command: any ParsableCommand.Type) -> String? {
         nearest(to: word, among: command.configuration.subcommands.compactMap { $0.configuration.commandName })

@@ -89,26 +89,20 @@ public final class LockShim: Sendable {
             return next(fd, command, argument);
         }
 
-        int fcntl(int fd, int command, ...) {
-            static int (*next)(int, int, ...);
-            va_list list;
-            va_start(list, command);
-            void *argument = va_arg(list, void *);
-            va_end(list);
-            if (!next) next = dlsym(RTLD_NEXT, "fcntl");
-            return control(next, fd, command, argument);
-        }
+        #define CONTROL(name)                                               \
+            int name(int fd, int command, ...) {                            \
+                static int (*next)(int, int, ...);                          \
+                va_list list;                                               \
+                va_start(list, command);                                    \
+                void *argument = va_arg(list, void *);                      \
+                va_end(list);                                               \
+                if (!next) next = dlsym(RTLD_NEXT, #name);                  \
+                if (!next) next = dlsym(RTLD_NEXT, "fcntl");                \
+                return control(next, fd, command, argument);                \
+            }
 
-        int fcntl64(int fd, int command, ...) {
-            static int (*next)(int, int, ...);
-            va_list list;
-            va_start(list, command);
-            void *argument = va_arg(list, void *);
-            va_end(list);
-            if (!next) next = dlsym(RTLD_NEXT, "fcntl64");
-            if (!next) next = dlsym(RTLD_NEXT, "fcntl");
-            return control(next, fd, command, argument);
-        }
+        CONTROL(fcntl)
+        CONTROL(fcntl64)
 
         int statfs(const char *path, struct statfs *status) {
             static int (*next)(const char *, struct statfs *);
@@ -125,27 +119,20 @@ public final class LockShim: Sendable {
 
         static int is_unnamed(int flags) { return (flags & O_TMPFILE) == O_TMPFILE; }
 
-        int open(const char *path, int flags, ...) {
-            static int (*next)(const char *, int, ...);
-            va_list list;
-            va_start(list, flags);
-            mode_t permissions = va_arg(list, mode_t);
-            va_end(list);
-            if (is_unnamed(flags)) return refuse(EOPNOTSUPP);
-            if (!next) next = dlsym(RTLD_NEXT, "open");
-            return next(path, flags, permissions);
-        }
+        #define OPEN(name)                                                  \
+            int name(const char *path, int flags, ...) {                    \
+                static int (*next)(const char *, int, ...);                 \
+                va_list list;                                               \
+                va_start(list, flags);                                      \
+                mode_t permissions = va_arg(list, mode_t);                  \
+                va_end(list);                                               \
+                if (is_unnamed(flags)) return refuse(EOPNOTSUPP);           \
+                if (!next) next = dlsym(RTLD_NEXT, #name);                  \
+                return next(path, flags, permissions);                      \
+            }
 
-        int open64(const char *path, int flags, ...) {
-            static int (*next)(const char *, int, ...);
-            va_list list;
-            va_start(list, flags);
-            mode_t permissions = va_arg(list, mode_t);
-            va_end(list);
-            if (is_unnamed(flags)) return refuse(EOPNOTSUPP);
-            if (!next) next = dlsym(RTLD_NEXT, "open64");
-            return next(path, flags, permissions);
-        }
+        OPEN(open)
+        OPEN(open64)
 
         int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags) {
             static int (*next)(int, const char *, int, const char *, unsigned);

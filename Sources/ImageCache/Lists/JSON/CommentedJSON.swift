@@ -14,15 +14,29 @@ package struct CommentedJSON: Sendable {
 
     package init(_ text: some Sequence<UInt8>) throws(Mistake) {
         var bytes = Array(text)
-        try Self.removeComments(from: &bytes)
-        Self.removeLastCommas(from: &bytes)
         var validator = JSONValidator()
-        for (place, byte) in bytes.enumerated() {
+        /// A comma that nothing but spaces has followed yet, and the validator before it.
+        var comma: (place: Int, before: JSONValidator)?
+        for place in bytes.indices {
+            if !validator.isInString, let end = try Self.endOfComment(at: place, in: bytes) {
+                for index in place..<end where bytes[index] != Self.newline { bytes[index] = Self.space }
+            }
+            let byte = bytes[place]
+            if let last = comma, byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]") {
+                bytes[last.place] = Self.space
+                validator = last.before
+            }
+            let before = validator
             do throws(JSONValidator.Fault) {
                 // A number ends only before the byte that follows it.
                 if try validator.next(byte) == .valueEndedBefore { _ = try validator.next(byte) }
             } catch {
                 throw Self.mistake(at: place, in: bytes, error)
+            }
+            if byte == UInt8(ascii: ","), !before.isInString {
+                comma = (place, before)
+            } else if !JSONValidator.isSpace(byte) {
+                comma = nil
             }
         }
         guard validator.end() else { throw Self.mistake(at: bytes.count, in: bytes, "the text ends too early") }
@@ -32,67 +46,15 @@ package struct CommentedJSON: Sendable {
     private static let newline = UInt8(ascii: "\n")
     private static let space = UInt8(ascii: " ")
 
-    private static func removeComments(from bytes: inout [UInt8]) throws(Mistake) {
-        var place = 0
-        var isInString = false
-        while place < bytes.count {
-            let rest = bytes[place...]
-            if isInString {
-                if bytes[place] == UInt8(ascii: "\\") {
-                    place += 1
-                } else {
-                    isInString = bytes[place] != UInt8(ascii: "\"")
-                }
-                place += 1
-            } else if rest.starts(with: "//".utf8) {
-                let end = rest.firstIndex(of: newline) ?? bytes.count
-                for index in place..<end { bytes[index] = space }
-                place = end
-            } else if rest.starts(with: "/*".utf8) {
-                var end = place + 2
-                while end + 1 < bytes.count, !bytes[end...].starts(with: "*/".utf8) { end += 1 }
-                guard end + 1 < bytes.count else { throw mistake(at: place, in: bytes, "the comment does not end") }
-                for index in place..<end + 2 where bytes[index] != newline { bytes[index] = space }
-                place = end + 2
-            } else {
-                isInString = bytes[place] == UInt8(ascii: "\"")
-                place += 1
-            }
+    /// The end of a comment that begins at a place; `nil` if none does.
+    private static func endOfComment(at place: Int, in bytes: [UInt8]) throws(Mistake) -> Int? {
+        let rest = bytes[place...]
+        if rest.starts(with: "//".utf8) { return rest.firstIndex(of: newline) ?? bytes.count }
+        guard rest.starts(with: "/*".utf8) else { return nil }
+        guard let end = rest.dropFirst(2).indices.first(where: { bytes[$0...].starts(with: "*/".utf8) }) else {
+            throw mistake(at: place, in: bytes, "the comment does not end")
         }
-    }
-
-    private static func removeLastCommas(from bytes: inout [UInt8]) {
-        var comma: Int?
-        var (isInString, isEscaped) = (false, false)
-        var hasValue = false
-        for (place, byte) in bytes.enumerated() {
-            if isInString {
-                if isEscaped {
-                    isEscaped = false
-                } else if byte == UInt8(ascii: "\\") {
-                    isEscaped = true
-                } else {
-                    isInString = byte != UInt8(ascii: "\"")
-                }
-                continue
-            }
-            switch byte {
-            case space, newline, 0x0D, 0x09: continue
-            case UInt8(ascii: ","):
-                // A comma is the last only after a value.
-                comma = hasValue ? place : nil
-                hasValue = false
-                continue
-            case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                if let comma { bytes[comma] = space }
-                hasValue = true
-            case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"): hasValue = false
-            default:
-                isInString = byte == UInt8(ascii: "\"")
-                hasValue = true
-            }
-            comma = nil
-        }
+        return end + 2
     }
 
     private static func mistake(at place: Int, in bytes: [UInt8], _ fault: JSONValidator.Fault) -> Mistake {

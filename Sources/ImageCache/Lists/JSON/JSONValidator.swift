@@ -46,10 +46,16 @@ struct JSONValidator {
     /// The number of open arrays and objects.
     var depth: Int { open.count }
     var isInKey: Bool { isKey }
+    var isInString: Bool {
+        switch state {
+        case .string, .escape, .hexadecimal: true
+        default: false
+        }
+    }
     /// True after a complete value; only white space may follow.
     var isDone: Bool { state == .done }
 
-    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
+    static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
     private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
 
     mutating func next(_ byte: UInt8) throws(Fault) -> Event {
