@@ -1,3 +1,4 @@
+package import ConcurrencyPrimitives
 package import HTTPTypes
 
 /// A request as received by a handler: read completely, validated, and independent of connections.
@@ -16,6 +17,8 @@ package struct Request: Sendable {
     /// Sends an interim response (1xx, RFC 9110 section 15.2) to the client, if that is still possible; callable on any
     /// thread.
     package var interim: (@Sendable (HTTPResponse) -> Void)?
+    /// Receives the steps of the request; nil if it is not traced.
+    package var steps: (any RequestStepRecorder)?
 
     package var method: HTTPRequest.Method { head.method }
 

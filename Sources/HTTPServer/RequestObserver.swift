@@ -1,7 +1,13 @@
+package import ConcurrencyPrimitives
+
 /// Receives the outcome of requests, for logs and metrics. Called on event loops, so it must not block.
 package protocol RequestObserver: Sendable {
     /// Called when a request, or a connection, is refused before it reaches the handler.
     func requestRefused(_ reason: RequestError.Reason)
+
+    /// The receiver of a request's steps, if it is to be traced. Called before the handler, but not for a request that gets the same response as
+    /// an earlier one.
+    func steps(of request: Request) -> (any RequestStepRecorder)?
 
     /// Called once for each request, refused ones included, when its response has been sent or was abandoned.
     func requestEnded(_ record: RequestRecord)
@@ -21,6 +27,8 @@ package protocol RequestObserver: Sendable {
 
 extension RequestObserver {
     package func requestEnded(target: String, status: Int, outcome: String?, bytesSent: Int64, duration: Duration) {}
+
+    package func steps(of request: Request) -> (any RequestStepRecorder)? { nil }
 
     package var readsRequests: Bool { true }
 }

@@ -50,18 +50,10 @@ package struct Router: RequestHandler {
             return .otherServer
         }
         guard case .path(let target) = head.target, head.method != .trace, !Self.isLastHop(head) else { return .server }
-        let table = origins.table
-        let isImage = target.hasPrefix(Self.imagePrefix)
-        let path = isImage ? Self.originalPath(of: target) : target
-        guard let handlers = table.value(authority: head.authority, target: path) else { return .none }
+        guard let (handlers, isImage) = origins.handlers(authority: head.authority, target: target) else {
+            return .none
+        }
         return .endpoint(isImage ? handlers.images : handlers.proxy, handlers.responseFields)
-    }
-
-    /// The path after the options of an image, or `/` if there is none, which leads to the error response.
-    private static func originalPath(of target: String) -> String {
-        let rest = target.utf8.dropFirst(imagePrefix.utf8.count)
-        guard let slash = rest.firstIndex(of: UInt8(ascii: "/")) else { return "/" }
-        return String(target[slash...])
     }
 
     /// RFC 9110 section 7.6.2: requests with OPTIONS or TRACE and `Max-Forwards: 0` end here.

@@ -65,6 +65,11 @@ package struct URLSigner: Sendable {
         if let expiry = signed.expiry, now > expiry { throw .expired(at: expiry) }
         return VerifiedTarget(target: String(signed.target), keyID: key.id, expiry: signed.expiry)
     }
+
+    /// Returns a request target without its signature, which is not verified; an unsigned target is unchanged.
+    package static func unsigned(_ target: String) -> String {
+        (try? SignedTarget(target)).map { String($0.target) } ?? target
+    }
 }
 
 /// A request target with a valid signature.

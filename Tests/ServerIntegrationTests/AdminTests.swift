@@ -23,7 +23,8 @@ import Testing
             return [.head(status: 200, fields: fields), .body(body)]
         }
         server = try await ServerProcess(
-            origin: origin.url(""), "--admin", "127.0.0.1:0", environment: ["IMGCACHE_ADMIN_TOKEN": Self.token])
+            origin: origin.url(""), "--admin", "127.0.0.1:0", "--public-hosts", "cdn.example",
+            environment: ["IMGCACHE_ADMIN_TOKEN": Self.token])
         admin = try server.adminPort()
     }
 
@@ -292,8 +293,18 @@ import Testing
         try fetch("/d")
         #expect(try purge(#"{"all":true}"#) == 1)
         #expect(try entries().isEmpty)
+        // The URL of a client stands for the file, or for the original of the image.
+        try fetch("/e?x=1", "/f")
+        for url in [
+            "https://cdn.example/f", "https://cdn.example/image/w=200,f=webp/f", "http://other.example/image/info/f",
+        ] {
+            #expect(try purge(#"{"url":"\#(url)"}"#) == 1, "\(url)")
+            #expect(try purge(#"{"url":"\#(url)"}"#) == 0, "\(url)")
+            try fetch("/f")
+        }
+        #expect(try purge(#"{"url":"https://other.example/f"}"#) == 0)
+        #expect(try ask("PURGE", "/image/w=200/f", [Self.authorized]).status == 200)
         // PURGE, as other caches have it.
-        try fetch("/e?x=1")
         #expect(try ask("PURGE", "/e?x=1").status == 401)
         #expect(try ask("PURGE", "/e?x=1", [Self.authorized]).status == 200)
         #expect(try ask("PURGE", "/e?x=1", [Self.authorized]).status == 404)

@@ -44,9 +44,40 @@ import URLSigning
             "\(first.fields)")
         let second = try #require(client.get("/image/height=80,width=100,fit=cover,format=png/a.jpg?v=1"))
         #expect(second.body == first.body && second["ETag"] == first["ETag"])
-        #expect(second["Cache-Status"] == "imgcache; hit")
+        #expect(second["Cache-Status"] == "imgcache; hit; detail=memory")
         #expect(origin.requests.count == 1)
         #expect(origin.requests.first?.request.target == "/a.jpg?v=1")
+    }
+
+    @Test func `Cache-Status and log tell where an image comes from: memory, store, a stored original, the origin`()
+        async throws
+    {
+        let origin = try origin()
+        let directory = try TestDirectory()
+        var told: [String] = []
+        func get(_ paths: String..., from server: ServerProcess) throws {
+            let client = try Client(server.port)
+            for path in paths { told.append(try #require(client.get(path))["Cache-Status"] ?? "") }
+        }
+        let (small, large) = ("/image/w=50,f=png/a.jpg", "/image/w=90,f=png/a.jpg")
+        for paths in [[small, large, small], [large, large]] {
+            let server = try await ServerProcess(
+                origin: origin.url(""), "--access-log", directory.path("log"), directory: directory)
+            for path in paths { try get(path, from: server) }
+            await server.stop()
+        }
+        #expect(
+            told == [
+                "imgcache; fwd=uri-miss", "imgcache; hit; detail=rendered", "imgcache; hit; detail=memory",
+                "imgcache; hit",
+                "imgcache; hit; detail=memory",
+            ])
+        let text = try String(contentsOfFile: directory.path("log"), encoding: .utf8)
+        let logged = try text.split(separator: "\n").map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])["cache"] as? String
+        }
+        #expect(logged == ["miss", "rendered", "memory", "hit", "memory"])
+        #expect(origin.requests.count == 1)
     }
 
     @Test(arguments: [("inside", "scale-down"), ("fill", "squeeze")])
@@ -58,7 +89,7 @@ import URLSigning
         #expect(first.status == 200, "\(first.text)")
         let second = try #require(client.get("/image/w=100,h=80,fit=\(cloudflare),f=png/a.jpg"))
         #expect(second.body == first.body && second["ETag"] == first["ETag"])
-        #expect(second["Cache-Status"] == "imgcache; hit")
+        #expect(second["Cache-Status"] == "imgcache; hit; detail=memory")
         #expect(origin.requests.count == 1)
     }
 

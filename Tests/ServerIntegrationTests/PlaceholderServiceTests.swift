@@ -43,7 +43,7 @@ import Testing
             #expect(json.text == "{\"\(format)\":\"\(expected)\"}" && json["Content-Type"] == "application/json")
             #expect(json["ETag"] != text["ETag"])
             let again = try #require(client.get("/image/format=\(format)/a.png", "Accept: */*"))
-            #expect(again.text == expected && again["Cache-Status"] == "imgcache; hit")
+            #expect(again.text == expected && again["Cache-Status"] == "imgcache; hit; detail=memory")
         }
         let color = try #require(client.get("/image/f=color,w=10/a.png"))
         #expect(color.text.wholeMatch(of: /#[0-9a-f]{6}/) != nil, "\(color.text)")
@@ -60,7 +60,7 @@ import Testing
             for turn in 0..<2 {
                 let info = try #require(Client(server.port).get("/image/info/a.png"))
                 #expect(info.status == 200 && info["Content-Type"] == "application/json", "\(info.text)")
-                if round + turn > 0 { #expect(info["Cache-Status"] == "imgcache; hit") }
+                if round + turn > 0 { #expect(info["Cache-Status"]?.hasPrefix("imgcache; hit") == true) }
                 if let former { #expect(info.body == former.body && info["ETag"] == former["ETag"]) }
                 former = info
             }

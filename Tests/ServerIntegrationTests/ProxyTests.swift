@@ -45,6 +45,20 @@ import Testing
         bytes.indices.contains { bytes[$0...].starts(with: part) }
     }
 
+    @Test(arguments: [false, true]) func `PURGE of a client reaches the origin only where that is allowed`(
+        isAllowed: Bool
+    ) async throws {
+        let origin = try ScriptedOrigin(serving: Representation(seed: 3, size: 1000))
+        let server = try await ServerProcess(
+            origin: origin.url(""), environment: ["IMGCACHE_FORWARD_PURGE": String(isAllowed)])
+        let client = try Client(server.port)
+        #expect(client.get("/a")?.status == 200)
+        let answer = try #require(client.ask("PURGE /a HTTP/1.1\r\nHost: x\r\n\r\n"))
+        #expect((answer.status == 405) == !isAllowed, "\(answer.status)")
+        #expect(origin.requests.map(\.request.method) == (isAllowed ? ["GET", "PURGE"] : ["GET"]))
+        if !isAllowed { #expect(client.get("/a")?["Cache-Status"]?.hasPrefix("imgcache; hit") == true) }
+    }
+
     @Test func `the command starts the server that lies beside it`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 2, size: 1000))
         let server = try await ServerProcess(

@@ -50,7 +50,7 @@ public struct ServedResponse: Sendable, Hashable {
 }
 
 /// The reason for serving a stale response.
-public enum StaleReason: Sendable, Hashable {
+public enum StaleReason: Sendable, Hashable, CaseIterable {
     /// The request's `max-stale`, or the policy's (RFC 9111 section 5.2.1.2).
     case maxStale
     /// The response's `stale-while-revalidate` (RFC 5861 section 3).

@@ -40,6 +40,9 @@ public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
         self.detail = detail
     }
 
+    /// True if a stale response came from the store.
+    public var isStale: Bool { hit && StaleReason.allCases.contains { $0.detail == detail } }
+
     /// The member in field syntax, for example `imgcache; hit; ttl=30`.
     public var description: String {
         var text = CacheStatus.tokenOrString(cache)

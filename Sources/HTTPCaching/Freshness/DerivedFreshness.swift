@@ -12,6 +12,8 @@ public struct DerivedFreshness: Sendable, Hashable {
     /// seconds since 1970.
     private let freshUntil: Double
     private let sharedFreshUntil: Double
+    /// The member of `Cache-Status` that tells what lifetime an operator gave the original; `nil` if none did.
+    package let lifetimeNote: String?
 
     /// - Parameters:
     ///   - stored: The original's response.
@@ -24,6 +26,17 @@ public struct DerivedFreshness: Sendable, Hashable {
         mustValidate = own.mustValidate || shared.mustValidate
         freshUntil = now.secondsSince1970 + Double(own.remaining)
         sharedFreshUntil = now.secondsSince1970 + Double(shared.remaining)
+        lifetimeNote = LifetimeLimits.note(in: stored.fields)
+    }
+
+    /// Lifetimes that clients are told instead of the original's.
+    package struct Told: Sendable, Hashable {
+        /// In seconds; `nil`: the remaining lifetime of the original.
+        package var maxAge: Int?
+        /// In seconds (RFC 5861); `nil`: as the original says.
+        package var staleWhileRevalidate: Int?
+
+        package init() {}
     }
 
     /// The time in seconds until a lifetime in ``cacheControl(at:notAfter:)`` is another one.
@@ -40,19 +53,25 @@ public struct DerivedFreshness: Sendable, Hashable {
     ///   - now: The time at which the response is sent.
     ///   - limit: The latest expiry, in seconds since 1970, such as that of a signed URL.
     public func cacheControl(at now: Date, notAfter limit: Int64? = nil) -> String {
+        cacheControl(at: now, notAfter: limit, telling: Told())
+    }
+
+    /// The value of `Cache-Control` for a response, with an operator's own lifetimes; an original with `no-store`, `no-cache` or `private` has none.
+    package func cacheControl(at now: Date, notAfter limit: Int64?, telling told: Told) -> String {
         let flags = directives.flags
+        let told = mustValidate || flags.contains(.private) ? Told() : told
         if flags.contains(.noStore) { return flags.contains(.private) ? "private, no-store" : "no-store" }
         var text = flags.contains(.private) ? "private, " : flags.contains(.public) ? "public, " : ""
         let now = now.secondsSince1970
         func left(_ end: Double) -> Int {
             max(0, min(end, limit.map { Double($0) + 1 } ?? end) - now).wholeSeconds
         }
-        let own = left(freshUntil)
+        let own = left(told.maxAge.map { now + Double($0) } ?? freshUntil)
         if mustValidate {
             text += "no-cache"
         } else {
             text += "max-age=\(own)"
-            let shared = left(sharedFreshUntil)
+            let shared = told.maxAge == nil ? left(sharedFreshUntil) : own
             if shared != own, !flags.contains(.private) { text += ", s-maxage=\(shared)" }
         }
         if flags.contains(.mustRevalidate) { text += ", must-revalidate" }
@@ -60,7 +79,9 @@ public struct DerivedFreshness: Sendable, Hashable {
         if flags.contains(.noTransform) { text += ", no-transform" }
         guard !mustValidate, limit == nil else { return text }
         if flags.contains(.immutable), own > 0 { text += ", immutable" }
-        if let seconds = directives.staleWhileRevalidate.value { text += ", stale-while-revalidate=\(seconds)" }
+        if let seconds = told.staleWhileRevalidate ?? directives.staleWhileRevalidate.value.map({ Int($0) }) {
+            text += ", stale-while-revalidate=\(seconds)"
+        }
         if let seconds = directives.staleIfError.value { text += ", stale-if-error=\(seconds)" }
         return text
     }

@@ -5,9 +5,11 @@ package import HTTPTypes
 /// The lifetimes that an operator sets for the responses of an origin. They change the fields of a response as if the origin had sent them so, for
 /// caches and clients alike.
 ///
-/// Responses that forbid storing or use without validation (`no-store`, `no-cache`, `private`) stay as they are. So does, except for ``longest``, a
-/// response with `Set-Cookie` or to a request with `Cookie`: it may be for one client, and an explicit lifetime would let others have it. Error
-/// responses get no ``usual`` and no ``shortest`` lifetime.
+/// Responses that forbid storing or use without validation (`no-store`, `no-cache`, `private`) stay as they are, unless ``overridesPrivate`` is set.
+/// So does, except for ``longest``, a response with `Set-Cookie` or to a request with `Cookie`: it may be for one client, and an explicit lifetime
+/// would let others have it. Error responses get no ``usual`` and no ``shortest`` lifetime, unless ``coversErrors`` is set.
+///
+/// A member of `Cache-Status` tells what was applied: `imgcache; detail=default-ttl`.
 package struct LifetimeLimits: Sendable, Hashable {
     /// The lifetime of a response that has none of its own, in place of a heuristic one; `nil` for none.
     package var usual: Duration?
@@ -19,9 +21,17 @@ package struct LifetimeLimits: Sendable, Hashable {
     /// how long itself or forbids it; `nil` for none.
     package var stale: Duration?
 
+    /// True to ignore `no-store`, `no-cache` and `private`, except in a response with `Set-Cookie` or to a request with `Cookie`.
+    package var overridesPrivate = false
+    /// True if the limits are for errors and redirects too.
+    package var coversErrors = false
+
     package init() {}
 
-    package var isEmpty: Bool { self == LifetimeLimits() }
+    /// True if the limits change no response.
+    package var isEmpty: Bool {
+        usual == nil && shortest == nil && longest == nil && stale == nil && !overridesPrivate
+    }
 
     /// Returns the fields with the lifetime that the limits allow.
     ///
@@ -33,21 +43,34 @@ package struct LifetimeLimits: Sendable, Hashable {
     package func applied(
         to fields: HTTPFields, status: HTTPResponse.Status, request: HTTPFields, receivedAt: Date, by rules: CacheRules
     ) -> HTTPFields {
-        let facts = ResponseFacts(fields, receivedAt: receivedAt, rules: rules)
-        let flags = facts.directives.flags
-        guard flags.isDisjoint(with: [.noStore, .noCache, .private]) else { return fields }
-        // A 304 that says nothing leaves the lifetime of the stored response, which had its limits.
+        if isEmpty { return fields }
+        let isForOne = request.contains(.cookie) || fields.contains(.setCookie)
+        var (fields, applied) = (fields, [String]())
+        var facts = ResponseFacts(fields, receivedAt: receivedAt, rules: rules)
         let name = Self.fieldInForce(fields, facts, rules)
+        if !facts.directives.flags.isDisjoint(with: Self.restrictions) {
+            guard overridesPrivate, !isForOne, let open = Self.directives(of: fields, name)?.filter(Self.isOpen) else {
+                return fields
+            }
+            fields[name] = open.isEmpty ? nil : open.joined(separator: ", ")
+            facts = ResponseFacts(fields, receivedAt: receivedAt, rules: rules)
+            applied.append("override-private")
+        }
+        // A 304 that says nothing leaves the lifetime of the stored response, which had its limits.
         if status == .notModified, !fields.contains(name), !fields.contains(.expires) { return fields }
         let own = explicitLifetime(facts, rules)
-        let isSuccess = status.kind == .successful || status == .notModified
-        let isForOne = request.contains(.cookie) || fields.contains(.setCookie)
-        var lifetime = own
-        if isSuccess, !isForOne {
-            lifetime = lifetime ?? usual.map { Int($0.components.seconds) }
-            if let shortest { lifetime = max(lifetime ?? 0, Int(shortest.components.seconds)) }
+        let mayGrow = (coversErrors || status.kind == .successful || status == .notModified) && !isForOne
+        var (lifetime, origin) = (own, own.map { _ in "origin-ttl" })
+        func limit(_ limit: Duration?, _ setting: LifetimeSetting, if isExceeded: (Int) -> Bool) {
+            guard let seconds = limit.map({ Int($0.components.seconds) }), isExceeded(seconds) else { return }
+            (lifetime, origin) = (seconds, setting.rawValue)
         }
-        if let longest, let known = lifetime { lifetime = min(known, Int(longest.components.seconds)) }
+        if mayGrow {
+            limit(usual, .usual) { _ in lifetime == nil }
+            limit(shortest, .shortest) { $0 > lifetime ?? 0 }
+        }
+        limit(longest, .longest) { $0 < lifetime ?? 0 }
+        applied += [origin].compactMap(\.self)
         guard var directives = Self.directives(of: fields, name) else { return fields }
         var result = fields
         if let lifetime, lifetime != own {
@@ -59,11 +82,32 @@ package struct LifetimeLimits: Sendable, Hashable {
                 result[.date] = HTTPDate.format(receivedAt)
             }
         }
-        if let stale, isSuccess, !isForOne {
+        if let stale, mayGrow {
+            let count = directives.count
             Self.allowStale(Int(stale.components.seconds), facts, rules, in: &directives)
+            if directives.count > count { applied.append(LifetimeSetting.stale.rawValue) }
         }
         result[name] = directives.isEmpty ? nil : directives.joined(separator: ", ")
+        if !applied.isEmpty {
+            result[.cacheStatus] = Self.note(applied.joined(separator: " ")).appended(to: fields[.cacheStatus])
+        }
         return result
+    }
+
+    private static let restrictions: ResponseDirectives.Flags = [.noStore, .noCache, .private]
+
+    private static func isOpen(_ directive: String) -> Bool {
+        !["no-store", "no-cache", "private"].contains(directive.prefix { $0 != "=" && $0 != " " }.lowercased())
+    }
+
+    /// The member of `Cache-Status` that tells what was applied.
+    private static func note(_ detail: String) -> CacheStatus { CacheStatus(cache: "imgcache", detail: detail) }
+
+    /// The member of `Cache-Status` in a response that tells what was applied to it; `nil` if nothing was.
+    static func note(in fields: HTTPFields) -> String? {
+        guard let value = fields[.cacheStatus], let last = value.split(separator: ",").last else { return nil }
+        let member = last.drop { $0 == " " }
+        return member.hasPrefix("\(note("").cache); detail=") ? String(member) : nil
     }
 
     /// The field whose directives the cache obeys: `Cache-Control`, or a targeted one (RFC 9213).

@@ -16,18 +16,18 @@ public struct HostPattern: Sendable, Hashable, ExpressibleByStringLiteral {
 }
 
 /// A name in which `*` matches any text, including the empty one.
-struct NamePattern: Sendable, Hashable {
+package struct NamePattern: Sendable, Hashable {
     private static let wildcard = UInt8(ascii: "*")
 
     private let parts: [[UInt8]]
 
     static func isPattern(_ text: String) -> Bool { text.utf8.contains(wildcard) }
 
-    init(_ text: String) {
+    package init(_ text: String) {
         parts = text.utf8.split(separator: Self.wildcard, omittingEmptySubsequences: false).map { Array($0) }
     }
 
-    func matches(_ name: String) -> Bool {
+    package func matches(_ name: String) -> Bool {
         guard let first = parts.first, let last = parts.last, parts.count > 1 else {
             return parts.first.map { Array(name.utf8) == $0 } ?? false
         }

@@ -88,6 +88,7 @@ extension Connection {
             id: RequestID.id(in: head.fields, named: listener.settings.idField) { numbers.next() },
             received: .now)
         request.local = local
+        request.steps = listener.observer?.steps(of: request)
         var current = RequestContext(request)
         if isDraining { current.keepsAlive = false }
         self.current = current

@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 import Glibc
 import HTTPTypes
 import NIOCore
@@ -18,16 +19,29 @@ extension Connection {
         listener.responses.begin()
         task = Task {
             defer { listener.responses.end() }
-            let client = answered.client.subscriber
-            do throws(Admission.Rejection) {
-                try await listener.admission.enter(client)
-            } catch {
-                await writer.deliver(listener.response(to: error))
-                return
-            }
-            await writer.deliver(await listener.handler.response(to: answered))
-            listener.admission.leave(client)
+            await Connection.respond(to: answered, by: listener, writer)
         }
+    }
+
+    private static func respond(to request: Request, by listener: Listener, _ writer: ResponseWriter) async {
+        guard let steps = request.steps else { return await respond(untraced: request, by: listener, writer) }
+        await RequestSteps.$recorder.withValue(steps) {
+            await respond(untraced: request, by: listener, writer)
+        }
+    }
+
+    private static func respond(untraced request: Request, by listener: Listener, _ writer: ResponseWriter) async {
+        let client = request.client.subscriber
+        do throws(Admission.Rejection) {
+            try await RequestSteps.record(.queue) { () async throws(Admission.Rejection) in
+                try await listener.admission.enter(client)
+            }
+        } catch {
+            await writer.deliver(listener.response(to: error))
+            return
+        }
+        await writer.deliver(await listener.handler.response(to: request))
+        listener.admission.leave(client)
     }
 
     /// Writes an available response immediately or, if it is large, as fast as the client accepts it.

@@ -138,7 +138,9 @@ struct FetchDriver {
             file = try fetcher.stored(since: Fetcher.KeyWait(began: requested, status: status), resolved)
             return .lookedUp(file == nil ? .notCached : .hit())
         }
-        let found = try fetcher.lookUp(resolved, known, after: wait)
+        let found = try RequestSteps.record(.lookUp) { () throws(ImageCacheError) in
+            try fetcher.lookUp(resolved, known, after: wait)
+        }
         let isRemote = purpose == .remote && noteRemote(found)
         switch found {
         case .hit(let hit, let needsRevalidation):
@@ -376,8 +378,10 @@ struct FetchDriver {
         fetch.report { $0.phase = .storing }
         let stored: CachedFile
         do throws(ImageCacheError) {
-            stored = try await fetcher.store(
-                result, sink: target.download, writer: target.writer, resolved: resolved, status, generation)
+            stored = try await RequestSteps.record(.store) { () async throws(ImageCacheError) in
+                try await fetcher.store(
+                    result, sink: target.download, writer: target.writer, resolved: resolved, status, generation)
+            }
         } catch {
             guard error.code == .wrongBytes, !error.isOfAlteredPartial, target.download.isJoinedByDigest else {
                 throw error

@@ -54,13 +54,15 @@ extension ImageRenderer {
     private func image(
         _ planned: PlannedJob, _ decoded: DecodedImage, _ budget: ImageBudget
     ) throws(ImageCodecError) -> DerivedImage {
-        let rendered = try planned.job.recipe.steps.run(on: decoded, of: planned.header, within: budget)
-        note(rendered)
+        var rendered = try planned.job.recipe.steps.run(on: decoded, of: planned.header, within: budget)
+        rendered.decodeTime = budget.decoding
+        note(rendered, of: planned.job)
         return derived(rendered.content, planned, damage: rendered.damage)
     }
 
-    /// Counts the steps after the decode.
-    func note(_ rendered: RenderedContent) {
+    /// Counts the steps after the decode, and records all for a trace.
+    func note(_ rendered: RenderedContent, of job: RenderJob) {
+        job.steps?.record(rendered.steps)
         counts.withLock { counts in
             counts.times.process.note(.seconds(rendered.processTime))
             guard let time = rendered.encodeTime else { return }

@@ -10,6 +10,8 @@ final class RenderJob: Sendable {
     let work: ImageWork
     /// Stops the work, even while it runs, when no request waits for it.
     let cancellation = ImageCancellation()
+    /// Receives the steps of the request that began the work, if it is traced.
+    let steps = RequestSteps.recorder
     private let result = Promise<Result<ImagePipeline.RenderedImage, ImageCacheError>>()
     /// Weak, because the batch holds its jobs, and thereby the file of the original.
     private let batch = Locked(WeakBatch())

@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 import ImageCodec
 
 /// The steps from decoded pixels to the content of an image, which are the same in this process and in a worker.
@@ -59,5 +60,11 @@ struct RenderedContent: Sendable {
     init(content: DerivedImage.Content, damage: ImageCodecError?) {
         self.content = content
         self.damage = damage
+    }
+
+    /// The steps with their CPU time, in order.
+    var steps: [(RequestStep, Duration)] {
+        let steps: [(RequestStep, Double?)] = [(.decode, decodeTime), (.process, processTime), (.encode, encodeTime)]
+        return steps.compactMap { step, seconds in seconds.flatMap { $0 > 0 ? (step, .seconds($0)) : nil } }
     }
 }

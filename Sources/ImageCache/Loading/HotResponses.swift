@@ -51,6 +51,8 @@ final class HotResponses: Sendable {
     private static let sizeLimit: Int64 = 256 << 10
     /// The time for which a response is used without another look-up. A look-up counts as a use in the store.
     private static let lookInterval = Duration.seconds(1)
+    /// The detail in `Cache-Status` of a response from memory.
+    private static let detail = "memory"
 
     private final class Entry: Sendable {
         let generation: Generation
@@ -133,7 +135,7 @@ final class HotResponses: Sendable {
         var head = entry.head
         let age = max(0, Int(now - entry.bornAt))
         head.headerFields[.age] = String(age)
-        var status = CacheStatus(cache: "imgcache", hit: true)
+        var status = CacheStatus(cache: "imgcache", hit: true, detail: Self.detail)
         let timeToLive = (entry.freshUntil - now).rounded(.up)
         status.timeToLive = Int(timeToLive)
         let nextChange = min(entry.bornAt + Double(age + 1), entry.freshUntil - timeToLive + 1)
@@ -161,7 +163,9 @@ final class HotResponses: Sendable {
         let now = now()
         let decision = StoredDecision(asked, stored: [entry.response], allowing: .fresh, by: rules, at: now)
         guard let served = decision.served else { return nil }
-        let head = rules.head(of: served, from: entry.response).with(decision.status)
+        var status = decision.status
+        status.detail = Self.detail
+        let head = rules.head(of: served, from: entry.response).with(status)
         // The head's times are whole seconds. It may be used a tenth of a second longer.
         let reuse = reuse(of: entry, within: min(0.1, entry.freshUntil - now.timeIntervalSince1970))
         switch served.body {

@@ -44,6 +44,8 @@ package final class ImageEndpoint: RequestHandler {
         self.now = now
     }
 
+    func originalURL(of target: String) -> String? { rules.originalURL(of: target) }
+
     package func readyResponse(to incoming: Request) -> Response? {
         guard incoming.method == .get || incoming.method == .head else { return nil }
         let time = now()

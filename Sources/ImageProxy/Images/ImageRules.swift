@@ -1,3 +1,4 @@
+package import HTTPCaching
 import HTTPSemantics
 package import HTTPTypes
 package import ImageCache
@@ -39,6 +40,8 @@ package struct ImageRules: Sendable {
     package var fallbacks = FallbackImages()
     /// The seconds for which an original that is missing or unusable is not requested again, or 0 to disable.
     package var negativeLifetime = 10.0
+    /// The lifetimes that clients are told instead of the original's.
+    package var toldLifetimes = DerivedFreshness.Told()
     /// The options for fetching originals.
     package var transfer = TransferOptions()
     /// The fields of requests to origins. They are the same for all clients, because clients share the response.
@@ -159,6 +162,13 @@ extension ImageRules {
             return url.normalized
         case .invalidURL: throw .host
         }
+    }
+
+    /// The URL of the original of an image's target, which may be signed, or nil if the target is not an image's.
+    func originalURL(of target: String) -> String? {
+        let rest = URLSigner.unsigned(target)[...].dropFirst(Router.imagePrefix.utf8.count)
+        guard let parsed = try? ImageTarget(rest, below: prefix) else { return nil }
+        return try? url(of: parsed.original)
     }
 
     private static let badPath = ImageOptionError(

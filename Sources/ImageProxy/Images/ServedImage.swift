@@ -33,9 +33,7 @@ struct ServedImage {
             (status, range) = narrow(&fields, incoming, at: now)
         }
         fields[.via] = "1.1 \(name)"
-        fields[.cacheStatus] =
-            "\(name); \(outcome == .hit || outcome == .stale ? "hit" : "fwd=\(outcome.forwardReason)")"
-            + (thumbnail.damage != nil ? "; detail=damaged" : thumbnail.source.isRemote ? "; detail=REMOTE" : "")
+        fields[.cacheStatus] = cacheStatus(outcome)
         if rules.tellsTiming { ServerTiming.append(outcome, since: incoming.received, to: &fields) }
         if status != .notModified { fields[.contentLength] = String(range.count) }
         let hasContent = incoming.method != .head && status != .notModified && status != .rangeNotSatisfiable
@@ -45,12 +43,32 @@ struct ServedImage {
             outcome: outcome)
     }
 
+    /// The value of `Cache-Status`. `hit` says that nothing was asked of the origin; its detail, where the image comes from.
+    private func cacheStatus(_ outcome: CacheOutcome) -> String {
+        var text = thumbnail.freshness.lifetimeNote.map { "\($0), \(name)" } ?? name
+        switch outcome {
+        case .revalidated: text += "; fwd=stale"
+        case .miss: text += "; fwd=uri-miss"
+        default: text += "; hit"
+        }
+        switch (thumbnail.damage, thumbnail.source) {
+        case (.some, _): text += "; detail=damaged"
+        case (_, .memory): text += "; detail=memory"
+        case (_, .remote), (_, .original(.remote)): text += "; detail=REMOTE"
+        case (_, .original(.disk)): text += "; detail=rendered"
+        case (_, .original(.stale)): text += "; detail=stale"
+        case (_, .thumbnail), (_, .original): break
+        }
+        return text
+    }
+
     /// The fields of a 200.
     private func representationFields(_ rules: ImageRules, at now: Date) -> HTTPFields {
         var fields = HTTPFields()
         fields.reserveCapacity(16)
         fields[.contentType] = thumbnail.format.mediaType
-        fields[.cacheControl] = thumbnail.freshness.cacheControl(at: now, notAfter: expiry(now))
+        fields[.cacheControl] = thumbnail.freshness.cacheControl(
+            at: now, notAfter: expiry(now), telling: rules.toldLifetimes)
         fields[.eTag] = thumbnail.entityTag.text
         fields[.lastModified] = thumbnail.lastModified
         fields[.acceptRanges] = "bytes"
@@ -107,24 +125,18 @@ struct ServedImage {
     }
 }
 
-extension ImageSourceKind {
-    /// True if the shared store provided the image or the original.
-    fileprivate var isRemote: Bool { self == .remote || self == .original(.remote) }
-}
-
 extension CacheOutcome {
     init(_ source: ImageSourceKind) {
         self =
             switch source {
-            case .memory, .thumbnail, .remote, .original(.disk), .original(.remote): .hit
+            case .memory: .memory
+            case .thumbnail, .remote: .hit
+            case .original(.disk), .original(.remote): .rendered
             case .original(.revalidated): .revalidated
             case .original(.stale): .stale
             case .original(.network), .original(.networkResumed): .miss
             }
     }
-
-    /// RFC 9211 section 2.2.
-    fileprivate var forwardReason: String { self == .revalidated ? "stale" : "uri-miss" }
 }
 
 extension HTTPField.Name {

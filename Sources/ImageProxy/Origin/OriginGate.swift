@@ -2,6 +2,7 @@ import ConcurrencyPrimitives
 import Digests
 package import HTTPCaching
 package import HTTPSemantics
+import HTTPServer
 package import HTTPTypes
 import ImageCache
 package import RemoteStore
@@ -35,7 +36,7 @@ package final class OriginGate: TransferGate {
     package let addressPolicy: AddressPolicy
     private let authorization: Authorization
     private let connections: Int?
-    private let lifetimes: LifetimeLimits
+    private let lifetimes: LifetimeRules
     private static let rules = CacheRules(mode: .shared)
 
     /// The namespace of stored responses (`FileRequest.owner`). It keeps responses that one origin's keys gave access to from being served
@@ -48,7 +49,7 @@ package final class OriginGate: TransferGate {
     ///   - verdict: Decides which hosts may be contacted.
     package init(
         name: String, base: OriginBase, health: OriginHealth, authorization: Authorization = Authorization(),
-        connections: Int? = nil, lifetimes: LifetimeLimits = LifetimeLimits(),
+        connections: Int? = nil, lifetimes: LifetimeRules = LifetimeRules(),
         verdict: @escaping @Sendable (AddressPolicy.Endpoint) -> AddressPolicy.Verdict
     ) {
         self.name = name
@@ -88,13 +89,22 @@ package final class OriginGate: TransferGate {
                 throw error
             }
         }
-        return GateAdmission(request) { [health] in health.finished($0, permit) }
+        guard let trace = RequestSteps.recorder as? Trace else {
+            return GateAdmission(request) { [health] in health.finished($0, permit) }
+        }
+        let (context, end) = trace.beginTransfer(host: url.host)
+        request.originFields[.traceParent] = context.text
+        return GateAdmission(request) { [health] outcome in
+            health.finished(outcome, permit)
+            if case .responded(let status) = outcome { end(status.code) } else { end(nil) }
+        }
     }
 
     package func adjusted(_ head: ResponseHead, to request: TransferRequest) -> ResponseHead {
         if lifetimes.isEmpty { return head }
         var head = head
-        head.fields = lifetimes.applied(
+        let path = (try? HTTPURL(request.url)).map { String($0.path) } ?? ""
+        head.fields = lifetimes.limits(path: path, status: head.status).applied(
             to: head.fields, status: head.status, request: request.fields, receivedAt: head.responseTime,
             by: Self.rules)
         return head

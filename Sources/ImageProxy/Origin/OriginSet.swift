@@ -1,4 +1,5 @@
 import ConcurrencyPrimitives
+import HTTPSemantics
 import HTTPServer
 package import ImageCache
 import Synchronization
@@ -98,12 +99,38 @@ package final class OriginSet: Sendable {
         return AllowedHosts.Endpoint(authority: authority, scheme: scheme).map(publicHosts.contains) ?? false
     }
 
-    /// Maps a client's path to the URL at its origin, or returns nil if there is none.
+    /// The handlers of a request, and whether it is for an image; nil if no pattern matches. Images are routed by the path of their original.
+    func handlers(authority: String?, target: String) -> (Handlers, isImage: Bool)? {
+        let isImage = target.hasPrefix(Router.imagePrefix)
+        let path = isImage ? Self.originalPath(of: target) : target
+        return table.value(authority: authority, target: path).map { ($0, isImage) }
+    }
+
+    /// The path after the options of an image, or `/` if there is none, which leads to the error response.
+    private static func originalPath(of target: String) -> String {
+        let rest = target.utf8.dropFirst(Router.imagePrefix.utf8.count)
+        guard let slash = rest.firstIndex(of: UInt8(ascii: "/")) else { return "/" }
+        return String(target[slash...])
+    }
+
+    /// Maps a client's target to the URL at its origin: of a file, or of an image's original. nil if there is none.
     ///
     /// - Parameter authority: `Host`.
     package func url(authority: String?, target: String) -> String? {
-        guard let handlers = table.value(authority: authority, target: target) else { return nil }
+        guard let (handlers, isImage) = handlers(authority: authority, target: target) else { return nil }
+        if isImage { return handlers.images.originalURL(of: target) }
         let options = handlers.proxy.options
         return options.prefix.rest(of: target).flatMap { options.origin.url(for: $0) }
+    }
+
+    /// The URLs in the store that a client or an operator may mean by a URL: the URL itself, and, if it is one of this service's, that of the
+    /// file at its origin or of the image's original. The service's names may be unknown to it, so that the URL of an image counts as its own at
+    /// any host.
+    package func storedURLs(of url: String) -> [String] {
+        guard let parsed = try? HTTPURL(url) else { return [url] }
+        let (authority, target) = (String(parsed.authority), String(parsed.target))
+        let isOwn = target.hasPrefix(Router.imagePrefix) || isOwn(authority, scheme: parsed.scheme.rawValue, at: nil)
+        let mapped = isOwn ? self.url(authority: authority, target: target) : nil
+        return [url] + [mapped].compactMap(\.self).filter { $0 != url }
     }
 }

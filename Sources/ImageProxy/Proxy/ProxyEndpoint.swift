@@ -20,6 +20,8 @@ package struct ProxyEndpoint: RequestHandler {
         package var name = "imgcache"
         /// True to send the client's address to the origin in Forwarded (RFC 7239).
         package var tellsClient = false
+        /// True to forward PURGE requests. The origin may take them for its own, or invalidate what is stored here for everybody.
+        package var forwardsPurge = false
         /// True to add the duration in Server-Timing.
         package var tellsTiming = false
         /// The field for the request's id.
@@ -52,7 +54,7 @@ package struct ProxyEndpoint: RequestHandler {
         let hasContent = incoming.method == .get && response.head.status != .notModified
         let body: Response.Body =
             if let file = response.file { Response.Body(file) } else { hasContent ? .bytes(response.body) : .none }
-        var own = finished(response.head, body: body, .hit, of: incoming)
+        var own = finished(response.head, body: body, response.file == nil ? .memory : .hit, of: incoming)
         if !options.tellsTiming, let reuse = response.reuse {
             own.reuse = ResponseReuse(selectingNames: Array(reuse.selectingNames), lifetime: reuse.lifetime) {
                 [isCurrent = options.isCurrent] in isCurrent() && reuse.permits()
@@ -67,6 +69,10 @@ package struct ProxyEndpoint: RequestHandler {
         }
         if options.origin.isBucket, incoming.method != .get, incoming.method != .head {
             return .failure(405, "method", "Objects support GET and HEAD only.", fields: [.allow: "GET, HEAD"])
+        }
+        if incoming.method.rawValue == "PURGE", !options.forwardsPurge {
+            return .failure(
+                405, "method", "PURGE is accepted by the admin listener only.", fields: [.allow: Router.allowed])
         }
         guard var request = request(for: incoming) else {
             return .failure(

@@ -4,13 +4,17 @@ import ImageCache
 
 /// The way in which the cache produced a response, for logs and metrics.
 package enum CacheOutcome: String, Sendable, CaseIterable {
-    /// From the store or from memory, without contacting the origin.
+    /// From memory, without reading the store.
+    case memory
+    /// From the store, on this machine or shared with others, without contacting the origin.
     case hit
+    /// An image that was made of a stored original, without contacting the origin.
+    case rendered
     /// Stale, as the caching rules allow.
     case stale
     /// Validated by the origin.
     case revalidated
-    /// From the origin, and stored.
+    /// From the origin, and stored; for an image: made of an original from the origin.
     case miss
     /// From a concurrent request to the origin.
     case collapsed
@@ -22,7 +26,7 @@ package enum CacheOutcome: String, Sendable, CaseIterable {
     /// The outcome that a `Cache-Status` (RFC 9211) describes.
     init(_ status: CacheStatus) {
         guard status.forward != nil else {
-            self = !status.hit ? .none : status.detail == nil ? .hit : .stale
+            self = !status.hit ? .none : status.isStale ? .stale : .hit
             return
         }
         if status.forwardStatus == 304 {

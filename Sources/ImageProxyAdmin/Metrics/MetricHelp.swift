@@ -4,6 +4,7 @@ enum MetricHelp {
     static let active = ["imgcache_requests_running", "imgcache_requests_waiting"]
 
     static let texts: [String: String] = [
+        "imgcache_spans_total": "Spans of traces, by outcome: sent to the collector, or dropped.",
         "imgcache_requests_total": "Responses, by cache outcome and class of status.",
         "imgcache_request_duration_seconds": "The time from a request's last byte to its response's last.",
         "imgcache_response_bytes_total": "Bytes of content sent to clients.",

@@ -13,13 +13,19 @@ import Units
 /// * `imgcache_errors_total{code}`: responses with an error of this service, by its code
 /// * `imgcache_requests_refused_total{reason}`: see ``RequestError/Reason``
 /// * `imgcache_requests_abandoned_total`: clients that left before their response began
+/// * `imgcache_spans_total{outcome}`: spans of traces, `sent` or `dropped`
 /// * `imgcache_connections`, `imgcache_requests_running`, `imgcache_requests_waiting`: present values
 package struct ServerMetrics: Sendable {
-    /// One row for each outcome, in the order of the cases.
-    private let requests: [[Counter]]
-    private let durations: [Timer]
+    /// The counters of an outcome, by class of status, and its timer.
+    private struct Row {
+        let requests: [Counter]
+        let duration: Timer
+    }
+
+    private let rows: [CacheOutcome: Row]
     private let bytes: Counter
     private let abandoned: Counter
+    private let sentSpans, droppedSpans: Counter
     /// The counters by error code, each created with its first response.
     private let errors = Locked<[String: Counter]>([:])
     private let factory: any MetricsFactory
@@ -33,17 +39,23 @@ package struct ServerMetrics: Sendable {
 
     package init(factory: any MetricsFactory = MetricsSystem.factory) {
         self.factory = factory
-        requests = CacheOutcome.allCases.map { outcome in
-            Self.classes.map {
-                Counter(
-                    label: "imgcache_requests_total", dimensions: [("cache", outcome.rawValue), ("status", $0)],
+        rows = Dictionary(
+            uniqueKeysWithValues: CacheOutcome.allCases.map { outcome in
+                let requests = Self.classes.map {
+                    Counter(
+                        label: "imgcache_requests_total", dimensions: [("cache", outcome.rawValue), ("status", $0)],
+                        factory: factory)
+                }
+                let duration = Timer(
+                    label: "imgcache_request_duration_seconds", dimensions: [("cache", outcome.rawValue)],
                     factory: factory)
-            }
-        }
-        durations = CacheOutcome.allCases.map {
-            Timer(label: "imgcache_request_duration_seconds", dimensions: [("cache", $0.rawValue)], factory: factory)
-        }
+                return (outcome, Row(requests: requests, duration: duration))
+            })
         bytes = Counter(label: "imgcache_response_bytes_total", factory: factory)
+        func spans(_ outcome: String) -> Counter {
+            Counter(label: "imgcache_spans_total", dimensions: [("outcome", outcome)], factory: factory)
+        }
+        (sentSpans, droppedSpans) = (spans("sent"), spans("dropped"))
         abandoned = Counter(label: "imgcache_requests_abandoned_total", factory: factory)
         refused = RequestError.Reason.allCases.map {
             Counter(
@@ -58,6 +70,12 @@ package struct ServerMetrics: Sendable {
     package func refused(_ reason: RequestError.Reason) {
         guard let index = RequestError.Reason.allCases.firstIndex(of: reason) else { return }
         refused[index].increment()
+    }
+
+    /// Counts spans of traces that the collector took, or that were dropped.
+    package func countSpans(sent: Int, dropped: Int) {
+        sentSpans.increment(by: sent)
+        droppedSpans.increment(by: dropped)
     }
 
     /// Records the current numbers.
@@ -86,24 +104,10 @@ package struct ServerMetrics: Sendable {
 
     /// Counts a request that has ended with a response.
     package func ended(status: Int, outcome: String?, bytesSent: Int64, duration: Duration) {
-        let row = (outcome.flatMap { CacheOutcome(rawValue: $0) } ?? .none).index
-        requests[row][min(max(status / 100, 1), 5) - 1].increment()
-        durations[row].recordNanoseconds(duration.nanoseconds)
-        if bytesSent > 0 { bytes.increment(by: bytesSent) }
-    }
-}
-
-extension CacheOutcome {
-    /// The index of the case in `allCases`.
-    fileprivate var index: Int {
-        switch self {
-        case .hit: 0
-        case .stale: 1
-        case .revalidated: 2
-        case .miss: 3
-        case .collapsed: 4
-        case .pass: 5
-        case .none: 6
+        if let row = rows[outcome.flatMap { CacheOutcome(rawValue: $0) } ?? .none] {
+            row.requests[min(max(status / 100, 1), 5) - 1].increment()
+            row.duration.recordNanoseconds(duration.nanoseconds)
         }
+        if bytesSent > 0 { bytes.increment(by: bytesSent) }
     }
 }

@@ -28,7 +28,10 @@ export function startCharts() {
     }),
     new Chart(host, {
       name: "Hit ratio", format: percent, top: 1,
-      series: [{ key: "ratio", name: "of cacheable requests", tone: "accent", area: true }],
+      series: [
+        { key: "hitRatio", name: "without the origin", tone: "accent", area: true },
+        { key: "readyRatio", name: "ready", tone: "grey" },
+      ],
     }),
     new Chart(host, {
       name: "Latency", format: milliseconds,
@@ -83,7 +86,9 @@ export async function refreshCharts() {
   const news = await get("api/series", { step: asked, since });
   if (asked !== step) return;
   series = series && news.start === since ? joined(series, news) : news;
-  const shown = { ...series, series: { ...series.series, ratio: ratio(series.series) } };
+  const { hits, ready, misses } = series.series;
+  const ratios = { hitRatio: ratio(hits, hits, misses), readyRatio: ratio(ready, hits, misses) };
+  const shown = { ...series, series: { ...series.series, ...ratios } };
   for (const chart of charts) chart.show(shown);
 }
 
@@ -96,18 +101,19 @@ function joined(old, news) {
   return { ...old, series, length, start: news.start + news.length * news.step - length * old.step };
 }
 
-function ratio({ hits, misses }) {
-  let hit = 0;
+/** The share of `counted` in hits and misses. */
+function ratio(counted, hits, misses) {
+  let some = 0;
   let all = 0;
   return hits.map((_, index) => {
-    hit += hits[index] ?? 0;
+    some += counted[index] ?? 0;
     all += (hits[index] ?? 0) + (misses[index] ?? 0);
     const gone = index - window;
     if (gone >= 0) {
-      hit -= hits[gone] ?? 0;
+      some -= counted[gone] ?? 0;
       all -= (hits[gone] ?? 0) + (misses[gone] ?? 0);
     }
     // Rounded, because sums of fractions drift.
-    return all > 1e-6 ? Math.min(1, Math.max(0, hit / all)) : null;
+    return all > 1e-6 ? Math.min(1, Math.max(0, some / all)) : null;
   });
 }

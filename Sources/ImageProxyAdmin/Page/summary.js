@@ -48,7 +48,10 @@ function figure(id, [value, unit], note) {
 function showFigures({ totals, recent, active }) {
   const asked = totals.hits + totals.misses;
   const ratio = percent(asked > 0 ? totals.hits / asked : null).replace(" %", "");
-  figure("ratio", [ratio, asked > 0 ? "%" : ""], `last minute ${percent(recent.hitRatio)}`);
+  const ready = percent(asked > 0 ? totals.ready / asked : null);
+  figure(
+    "ratio", [ratio, asked > 0 ? "%" : ""],
+    `${ready} ready; last minute ${percent(recent.hitRatio)}, ${percent(recent.readyRatio)}`);
   figure("saved", bytesParts(totals.savedBytes), `of ${bytes(totals.sentBytes)} sent`);
   figure("requests", countParts(totals.requests), `${rate(recent.requestsPerSecond)}, ${count(active)} under way`);
   figure(

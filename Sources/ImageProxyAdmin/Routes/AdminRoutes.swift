@@ -131,7 +131,8 @@ struct AdminRoutes: Sendable {
             remote: cache.remoteStatistics.map(SummaryResponse.Remote.init))
     }
 
-    /// `PURGE /path`, as in other caches: one URL of the origin that serves the host and the path, or an absolute URL.
+    /// `PURGE /path`, as in other caches: one URL of the origin that serves the host and the path, or an absolute URL. The target of an image
+    /// stands for its original, of which all images are removed.
     func purge(_ request: AdminRequest) async throws -> Response {
         try authorize(request)
         let head = request.incoming.head
@@ -139,12 +140,13 @@ struct AdminRoutes: Sendable {
         guard let url = absolute ?? origins().url(authority: head.authority, target: head.targetText) else {
             throw AdminError(.notFound, "no-origin", "No origin is configured for this host and path.")
         }
-        let result = try await cache.remove(.url(url))
+        let result = try await purge(urls: absolute.map(origins().storedURLs) ?? [url])
         return .json(PurgeResponse(result), status: result.entries > 0 ? .ok : .notFound)
     }
 
     private func purge(_ scope: PurgeCommand.Scope) async throws -> RemovalResult {
         switch scope {
+        case .target(.url(let url)): return try await purge(urls: origins().storedURLs(of: url))
         case .target(let target): return try await cache.remove(target)
         case .origin(let name):
             guard let gate = origins().gates.first(where: { $0.name == name }) else {
@@ -152,6 +154,12 @@ struct AdminRoutes: Sendable {
             }
             return try await cache.remove(.prefix(gate.shownURL + "/"))
         }
+    }
+
+    private func purge(urls: [String]) async throws -> RemovalResult {
+        var result = RemovalResult()
+        for url in urls { result += try await cache.remove(.url(url)) }
+        return result
     }
 
     private func authorize(_ request: AdminRequest) throws {

@@ -14,7 +14,7 @@ struct SeriesResponse: Encodable {
     var series: Series
 
     struct Series: Encodable {
-        var requests, hits, misses, passed, clientErrors, serverErrors, sent, origin, saved: [Double?]
+        var requests, hits, ready, misses, passed, clientErrors, serverErrors, sent, origin, saved: [Double?]
         var p50, p95, p99: [Double?]
     }
 
@@ -31,8 +31,9 @@ struct SeriesResponse: Encodable {
         length = points.count
         capacity = step.capacity
         series = Series(
-            requests: values(\.requests), hits: values(\.hits), misses: values(\.misses), passed: values(\.passed),
-            clientErrors: values(\.clientErrors), serverErrors: values(\.serverErrors), sent: values(\.sent),
+            requests: values(\.requests), hits: values(\.hits), ready: values(\.ready), misses: values(\.misses),
+            passed: values(\.passed), clientErrors: values(\.clientErrors), serverErrors: values(\.serverErrors),
+            sent: values(\.sent),
             origin: values(\.origin), saved: values(\.saved),
             p50: latencies(\.p50), p95: latencies(\.p95), p99: latencies(\.p99))
     }

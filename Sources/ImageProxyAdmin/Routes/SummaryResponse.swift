@@ -23,11 +23,11 @@ struct SummaryResponse: Encodable {
     var remote: Remote?
 
     struct Totals: Encodable {
-        var requests, hits, misses, passed, clientErrors, serverErrors: Int
+        var requests, hits, ready, misses, passed, clientErrors, serverErrors: Int
         var sentBytes, originBytes, savedBytes, originRequests, resumes, resumedBytes: Int
 
         init(_ totals: TrafficTotals) {
-            (requests, hits, misses) = (totals.requests, totals.hits, totals.misses)
+            (requests, hits, ready, misses) = (totals.requests, totals.hits, totals.ready, totals.misses)
             passed = totals.passed
             (clientErrors, serverErrors) = (totals.clientErrors, totals.serverErrors)
             (sentBytes, originBytes, savedBytes) = (totals.sentBytes, totals.originBytes, totals.savedBytes)
@@ -51,13 +51,16 @@ struct SummaryResponse: Encodable {
     /// The last minute.
     struct Recent: Encodable {
         var requestsPerSecond: Double
-        var hitRatio, p50, p95, p99: Double?
+        /// The shares of responses without content from the origin, and of those that were there as they are.
+        var hitRatio, readyRatio: Double?
+        var p50, p95, p99: Double?
 
         init(_ point: TrafficPoint?) {
             let point = point ?? .nothing
             requestsPerSecond = rounded(point.requests)
             let asked = point.hits + point.misses
             hitRatio = asked > 0 ? point.hits / asked : nil
+            readyRatio = asked > 0 ? point.ready / asked : nil
             (p50, p95, p99) = (point.p50.map(rounded), point.p95.map(rounded), point.p99.map(rounded))
         }
     }

@@ -25,6 +25,8 @@ extension ServerConfiguration {
         rules.svg = svg
         rules.fallbacks = fallbacks
         rules.negativeLifetime = negativeLifetime / .seconds(1)
+        rules.toldLifetimes.maxAge = imageMaxAge.ownSeconds
+        rules.toldLifetimes.staleWhileRevalidate = imageStaleWhileRevalidate.ownSeconds
         rules.transfer = imageTransfer
         rules.name = viaName
         rules.tellsTiming = tellsTiming
@@ -60,4 +62,9 @@ extension ServerConfiguration {
         transfer.retry.maxTotalTime = originTimeout * 10
         return transfer
     }
+}
+
+extension Duration {
+    /// The seconds of a lifetime that is set; nil for zero.
+    fileprivate var ownSeconds: Int? { self == .zero ? nil : Int(components.seconds) }
 }

@@ -50,6 +50,7 @@ extension ServerConfiguration {
         options.name = viaName
         options.tellsClient = tellsClient
         options.tellsTiming = tellsTiming
+        options.forwardsPurge = forwardsPurge
         options.passedFields = Set(passedFields.map { $0.lowercased() })
         options.trustedProxies = trusted
         options.idField = idField

@@ -71,6 +71,13 @@ struct ServerConfiguration: Sendable {
     var shortestLifetime: Duration = .zero
     var longestLifetime: Duration = .zero
     var staleLifetime: Duration = .zero
+    /// Lifetimes for some statuses and paths, by the text of their pattern.
+    var lifetimeRules: [String: LifetimeRuleSetting] = [:]
+    var overridesPrivate = false
+    /// Lifetimes that clients are told for images; zero: those of the original.
+    var imageMaxAge: Duration = .zero
+    var imageStaleWhileRevalidate: Duration = .zero
+    var forwardsPurge = false
     var tellsTiming = false
     /// Query parameters that are part of a signature, in addition to the built-in list.
     var signatureParameters: [String] = []
@@ -90,6 +97,12 @@ struct ServerConfiguration: Sendable {
     var remoteUploads = 4
     var remoteQueueLength = 256
     var remoteQueueBytes: Int64 = 64 << 20
+
+    // Traces.
+    var otlpEndpoint: String?
+    var otlpFields: [String: String] = [:]
+    /// The share of requests that are traced.
+    var traceSampling = 0.01
 
     // Images.
     /// Other hosts of originals: `host` or `host:port`, with a leading `*.` for all subdomains.

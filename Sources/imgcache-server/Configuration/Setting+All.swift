@@ -12,7 +12,7 @@ extension Setting {
         ("Other machines", remote), ("Images", images),
         ("Options of images", imageOptions.map(\.perOrigin)),
         ("Images that fail", imageFailures.map(\.perOrigin)),
-        ("Limits", limits), ("Time", times), ("Running it", running),
+        ("Limits", limits), ("Time", times), ("Running it", running), ("Traces", traces),
     ]
 
     static func named(_ name: String) -> Setting? {
@@ -120,6 +120,14 @@ extension Setting {
         )
         .reloadable,
         time("image-timeout", \.imageTimeout, "The CPU time for one image, from its header to encoding.").reloadable,
+        time(
+            "image-max-age", \.imageMaxAge, mayBeZero: true,
+            "The lifetime that clients are told for images, except for no-store, no-cache, private and signatures that expire sooner; 0: the original's."
+        ).reloadable,
+        time(
+            "image-stale-while-revalidate", \.imageStaleWhileRevalidate, mayBeZero: true,
+            "The time after it for which clients may show an image while they validate it (RFC 5861); 0: as the original says."
+        ).reloadable,
         Setting(
             name: "damaged", placeholder: "serve|refuse",
             help: "Images of damaged originals: served with a lifetime of one minute, or refused with 422.",

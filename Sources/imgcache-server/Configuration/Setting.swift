@@ -59,13 +59,13 @@ struct Setting: Sendable {
 
 extension Setting {
     /// A parsed value, or the problem with its text.
-    private enum Reading<Value> {
+    enum Reading<Value> {
         case value(Value)
         case problem(String)
     }
 
     /// A setting for one property of the configuration.
-    private static func property<Value>(
+    static func property<Value>(
         _ name: String, _ placeholder: String, _ place: Place<Value>, _ help: String, shape: Shape = .text,
         read: @escaping @Sendable (String) -> Reading<Value>, text: @escaping @Sendable (Value) -> String?
     ) -> Setting {

@@ -50,15 +50,16 @@ struct ImageProxyService: Service {
     func run() async throws {
         let admin = try await administer()
         let sampling = Task.detached { [parts] in await parts.administration.sampleTraffic(of: parts.cache) }
-        do {
-            try await serve()
-        } catch {
-            sampling.cancel()
-            await admin?.stop()
-            throw error
-        }
+        let tracing = Task.detached { [parts] in await parts.spans?.run() }
+        let result: Result<Void, any Error>
+        do { result = .success(try await serve()) } catch { result = .failure(error) }
         sampling.cancel()
+        parts.spans?.close()
+        await tracing.value
+        await parts.metadata.shutDown()
+        await parts.log.end()
         await admin?.stop()
+        try result.get()
     }
 
     /// Starts the configured admin listener, or returns nil if there is none.
@@ -130,8 +131,6 @@ struct ImageProxyService: Service {
     private func end(_ group: MultiThreadedEventLoopGroup, uploadingFor time: Duration = .zero) async {
         try? await group.shutdownGracefully()
         await parts.cache.close(uploadingFor: time)
-        await parts.metadata.shutDown()
-        await parts.log.end()
     }
 }
 
@@ -150,11 +149,13 @@ struct ServerParts: Sendable {
     let adminToken: Locked<String?>
     let log: AccessLog
     let metrics: ServerMetrics
+    /// nil if requests are not traced.
+    let spans: SpanExporter?
     let listener: Listener
     /// The current origins.
     let origins: Locked<OriginSet>
     let factory: OriginFactory
-    /// Reaches the AWS metadata service for the machine's role, if an origin is a bucket.
+    /// Reaches the AWS metadata service for the machine's role, if an origin is a bucket, and the collector of traces.
     let metadata = TransferEngine()
 
     init(
@@ -166,6 +167,7 @@ struct ServerParts: Sendable {
         }
         adminToken = Locked(try configuration.purgeToken())
         metrics = ServerMetrics(factory: administration.metricsFactory)
+        spans = SpanSender(configuration, over: metadata, metrics, logger)?.exporter
         var cacheConfiguration = try configuration.cacheConfiguration()
         rules = cacheConfiguration.rules
         cacheConfiguration.logger = logger
@@ -208,7 +210,7 @@ struct ServerParts: Sendable {
                 before: Router(origins), health: configuration.healthPath, ready: configuration.readyPath,
                 administration,
                 cache: cache),
-            observer: ServerObserver(metrics: metrics, ranking: administration.ranking, log: log),
+            observer: ServerObserver(metrics: metrics, ranking: administration.ranking, log: log, spans: spans),
             admission: Admission(configuration.admissionLimits),
             connections: ConnectionRegistry(
                 .init(total: shares.granted.connections, perClient: configuration.maxConnectionsPerClient)))

@@ -1,4 +1,6 @@
+import ConcurrencyPrimitives
 import HTTPServer
+import ImageProxy
 import ImageProxyAdmin
 
 /// Counts each request, ranks it, and writes it to the access log.
@@ -6,6 +8,8 @@ struct ServerObserver: RequestObserver {
     let metrics: ServerMetrics
     let ranking: RequestRanking
     let log: AccessLog
+    /// nil if requests are not traced.
+    let spans: SpanExporter?
 
     func requestRefused(_ reason: RequestError.Reason) { metrics.refused(reason) }
 
@@ -18,7 +22,10 @@ struct ServerObserver: RequestObserver {
                 target: target, status: status, outcome: outcome, bytesSent: bytesSent, duration: duration))
     }
 
+    func steps(of request: Request) -> (any RequestStepRecorder)? { spans?.trace(of: request) }
+
     func requestEnded(_ record: RequestRecord) {
+        spans?.end(record)
         metrics.ended(record)
         if let sample = RequestRanking.Sample(record) { ranking.note(sample) }
         if log.isOn { log.record(record) }

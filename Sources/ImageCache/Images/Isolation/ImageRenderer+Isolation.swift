@@ -189,7 +189,7 @@ private final class IsolatedRendering {
                 (rendered.content, rendered.encodeTime) = (rest.content, rest.encodeTime)
                 rendered.processTime += rest.processTime
             }
-            renderer.note(rendered)
+            renderer.note(rendered, of: planned.job)
             let image = renderer.derived(rendered.content, planned, damage: rendered.damage)
             if planned.file.isStored { keep(image, planned, budget) }
             planned.job.fulfill(.success(.init(image: image, source: .original(planned.file.source))))

@@ -72,7 +72,7 @@ final class OriginFactory: Sendable {
         let gate = OriginGate(
             name: origin.name, base: location.base, health: health(of: origin.name, at: location),
             authorization: try authorization(settings, location), connections: connections,
-            lifetimes: settings.lifetimeLimits
+            lifetimes: settings.lifetimes
         ) { [images] in images.verdict(on: $0) }
         let proxy = settings.proxyOptions(location)
         let responseFields = settings.responseFields
@@ -133,14 +133,16 @@ final class OriginFactory: Sendable {
 }
 
 extension ServerConfiguration {
-    fileprivate var lifetimeLimits: LifetimeLimits {
+    fileprivate var lifetimes: LifetimeRules {
         func limit(_ time: Duration) -> Duration? { time == .zero ? nil : time }
         var limits = LifetimeLimits()
         limits.usual = limit(defaultLifetime)
         limits.shortest = limit(shortestLifetime)
         limits.longest = limit(longestLifetime)
         limits.stale = limit(staleLifetime)
-        return limits
+        limits.overridesPrivate = overridesPrivate
+        return LifetimeRules(
+            limits, Dictionary(lifetimeRules.values.map { ($0.pattern, $0.rule) }) { first, _ in first })
     }
 
     /// nil disables the breaker.

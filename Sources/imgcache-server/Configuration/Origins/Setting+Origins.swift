@@ -35,6 +35,15 @@ extension Setting {
             "stale-ttl", \.staleLifetime, mayBeZero: true,
             "The time after its lifetime for which a response is served while it is validated or the origin fails; 0: as the response says."
         ).reloadable.perOrigin,
+        table(
+            "ttl-rules", "PATTERN:TTLS;…", \.lifetimeRules,
+            "Lifetimes for some responses, by status and path at the origin: 404: default-ttl=10s; /news/*: max-ttl=1m,stale-ttl=1h.",
+            value: LifetimeRuleSetting.read, text: \.text
+        ).reloadable.perOrigin,
+        flag(
+            "override-private", \.overridesPrivate,
+            "Ignore no-store, no-cache and private of the origin, except with cookies, so that the lifetimes above apply."
+        ).reloadable.perOrigin,
         bytes("max-response-size", \.maxResponseSize, atLeast: 1, "The greatest size of a response from the origin.")
             .reloadable.perOrigin,
         count(
@@ -88,6 +97,11 @@ extension Setting {
         },
         flag("forwarded", \.tellsClient, "Send the client's address to the origin, in Forwarded (RFC 7239).")
             .reloadable.perOrigin,
+        flag(
+            "forward-purge", \.forwardsPurge,
+            "Forward PURGE requests of clients to the origin, instead of answering 405."
+        )
+        .reloadable.perOrigin,
         list(
             "pass-fields", "NAME,…", \.passedFields,
             "Fields such as X-Forwarded-Host to forward as sent by clients; responses are then stored for each value."

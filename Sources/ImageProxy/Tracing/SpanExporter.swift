@@ -1,0 +1,194 @@
+import ConcurrencyPrimitives
+import FoundationEssentials
+package import HTTPServer
+import HTTPTypes
+
+/// Chooses the requests to be traced, and sends their spans in batches to an OpenTelemetry collector (OTLP/HTTP with JSON).
+package final class SpanExporter: Sendable {
+    package struct Options: Sendable {
+        /// The share of requests without a sampled `traceparent` that are traced, from 0 to 1.
+        package var sampling = 0.01
+        /// The name of the service.
+        package var service = "imgcache"
+        package var version = ""
+        /// The most spans that wait. Further traces are dropped, and counted.
+        package var mostWaiting = 8192
+        /// The most spans of one message.
+        package var batch = 512
+        /// The time after which spans are sent that do not fill a message.
+        package var interval = Duration.seconds(2)
+
+        package init() {}
+    }
+
+    private struct State {
+        var waiting: [(trace: String, span: Trace.Span)] = []
+        var isClosed = false
+    }
+
+    private let options: Options
+    private let send: @Sendable ([UInt8]) async -> Bool
+    private let count: @Sendable (_ sent: Int, _ dropped: Int) -> Void
+    private let state = Locked(State())
+    private let wakeUp = Locked<Promise<Void>>(Promise())
+    /// Wall time and clock at the same moment.
+    private let epoch = (date: Date(), instant: ContinuousClock.now)
+
+    /// - Parameters:
+    ///   - send: Sends a message of JSON to the collector; returns false if it did not take it.
+    ///   - count: Called with the numbers of spans that were sent, and dropped because too many waited or the collector did not take them.
+    package init(
+        _ options: Options, send: @escaping @Sendable ([UInt8]) async -> Bool,
+        counting count: @escaping @Sendable (_ sent: Int, _ dropped: Int) -> Void
+    ) {
+        self.options = options
+        self.send = send
+        self.count = count
+    }
+
+    /// The trace of a request; nil if it is not traced. A client's decision holds, so that its traces are whole.
+    package func trace(of request: Request) -> Trace? {
+        if let value = request.head.fields[.traceParent], let context = TraceContext(value) {
+            return context.isSampled ? Trace(continuing: context) : nil
+        }
+        guard options.sampling > 0, Double.random(in: 0..<1) < options.sampling else { return nil }
+        return Trace(continuing: nil)
+    }
+
+    /// Takes the spans of a request that has ended.
+    package func end(_ record: RequestRecord) {
+        guard let trace = record.request.steps as? Trace else { return }
+        let spans = trace.finished(record)
+        let (isTaken, isFull) = state.withLock { state in
+            guard state.waiting.count + spans.count <= options.mostWaiting, !state.isClosed else {
+                return (false, false)
+            }
+            state.waiting += spans.map { (trace.id, $0) }
+            return (true, state.waiting.count >= options.batch)
+        }
+        if !isTaken { count(0, spans.count) }
+        if isFull { wakeUp.withLock { $0 }.fulfill(()) }
+    }
+
+    /// Sends spans until ``close()``, and what is left then.
+    package func run() async {
+        while !state.withLock({ $0.isClosed }) {
+            let promise = Promise<Void>()
+            wakeUp.withLock { $0 = promise }
+            if state.withLock({ $0.waiting.count < options.batch && !$0.isClosed }) {
+                await withTaskGroup(of: Void.self) { group in
+                    group.addTask { _ = await promise.value() }
+                    group.addTask { [interval = options.interval] in try? await Task.sleep(for: interval) }
+                    await group.next()
+                    promise.fulfill(())
+                    group.cancelAll()
+                }
+            }
+            await sendWaiting()
+        }
+        await sendWaiting()
+    }
+
+    /// Ends ``run()``.
+    package func close() {
+        state.withLock { $0.isClosed = true }
+        wakeUp.withLock { $0 }.fulfill(())
+    }
+
+    private func sendWaiting() async {
+        while true {
+            let batch = state.withLock { state in
+                let batch = state.waiting.prefix(options.batch)
+                state.waiting.removeFirst(batch.count)
+                return Array(batch)
+            }
+            guard !batch.isEmpty else { return }
+            let isTaken = await send(message(batch))
+            count(isTaken ? batch.count : 0, isTaken ? 0 : batch.count)
+        }
+    }
+
+    private func message(_ batch: [(trace: String, span: Trace.Span)]) -> [UInt8] {
+        let spans = batch.map { trace, span in
+            OTLP.Span(
+                traceId: trace, spanId: span.id, parentSpanId: span.parent, name: span.name, kind: span.kind.rawValue,
+                startTimeUnixNano: nanoseconds(span.start), endTimeUnixNano: nanoseconds(span.end),
+                attributes: span.attributes.map(OTLP.Attribute.init),
+                status: OTLP.Status(code: span.failed ? OTLP.Status.error : nil))
+        }
+        let resource = [("service.name", options.service), ("service.version", options.version)]
+        let message = OTLP.Message(resourceSpans: [
+            OTLP.ResourceSpans(
+                resource: OTLP.Resource(attributes: resource.map { OTLP.Attribute($0.0, .text($0.1)) }),
+                scopeSpans: [
+                    OTLP.ScopeSpans(scope: OTLP.Scope(name: "imgcache", version: options.version), spans: spans)
+                ])
+        ])
+        return (try? JSONEncoder().encode(message)).map { Array($0) } ?? []
+    }
+
+    private func nanoseconds(_ instant: ContinuousClock.Instant) -> String {
+        let passed = (instant - epoch.instant).components
+        let start = epoch.date.timeIntervalSince1970
+        let seconds = start.rounded(.down)
+        let rest = Int64((start - seconds) * 1e9) + passed.attoseconds / 1_000_000_000
+        return String((Int64(seconds) + passed.seconds) * 1_000_000_000 + rest)
+    }
+}
+
+/// The parts of `ExportTraceServiceRequest` in the JSON of OTLP: ids are hexadecimal, 64-bit numbers are text.
+private enum OTLP {
+    struct Message: Encodable {
+        var resourceSpans: [ResourceSpans]
+    }
+
+    struct ResourceSpans: Encodable {
+        var resource: Resource
+        var scopeSpans: [ScopeSpans]
+    }
+
+    struct Resource: Encodable {
+        var attributes: [Attribute]
+    }
+
+    struct ScopeSpans: Encodable {
+        var scope: Scope
+        var spans: [Span]
+    }
+
+    struct Scope: Encodable {
+        var name, version: String
+    }
+
+    struct Span: Encodable {
+        var traceId, spanId: String
+        var parentSpanId: String?
+        var name: String
+        var kind: Int
+        var startTimeUnixNano, endTimeUnixNano: String
+        var attributes: [Attribute]
+        var status: Status
+    }
+
+    struct Status: Encodable {
+        static let error = 2
+        var code: Int?
+    }
+
+    struct Attribute: Encodable {
+        var key: String
+        var value: Value
+
+        struct Value: Encodable {
+            var stringValue, intValue: String?
+        }
+
+        init(_ name: String, _ value: Trace.AttributeValue) {
+            key = name
+            switch value {
+            case .text(let text): self.value = Value(stringValue: text)
+            case .number(let number): self.value = Value(intValue: String(number))
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import ConcurrencyPrimitives
+import Foundation
+import HTTPServer
+import HTTPTypes
+import Testing
+
+@testable import ImageProxy
+
+@Suite("Traces")
+struct TracingTests {
+    private static let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+    @Test(
+        arguments: [
+            (sampled, true), ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00", false),
+            ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-ff", true),
+            ("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-what-later-versions-add", true),
+            ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more", nil),
+            ("ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", nil),
+            ("00-00000000000000000000000000000000-b7ad6b7169203331-01", nil),
+            ("00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01", nil),
+            ("00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", nil),
+            ("00-0af7651916cd43dd8448eb211c80319-b7ad6b7169203331-01", nil), ("", nil), ("00", nil), ("0-0-0-0", nil),
+        ] as [(String, Bool?)])
+    func `a traceparent is read as W3C Trace Context has it`(value: String, isSampled: Bool?) {
+        let context = TraceContext(value)
+        #expect(context?.isSampled == isSampled)
+        if let context { #expect(TraceContext(context.text) == context) }
+    }
+
+    private func request(_ target: String = "/image/w=1/a.jpg?imgcache-sig=secret", _ traceParent: String? = nil)
+        throws -> Request
+    {
+        var head = RequestHead(method: .get, target: .path(target))
+        if let traceParent { head.fields[.traceParent] = traceParent }
+        let client = ClientAddress("192.0.2.1")
+        return Request(head: head, client: client, peer: client, content: [], id: "one", received: .now)
+    }
+
+    private struct Message {
+        var spans: [[String: Any]] = []
+
+        init(_ bytes: [UInt8]) throws {
+            let message = try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]
+            for resource in message?["resourceSpans"] as? [[String: Any]] ?? [] {
+                for scope in resource["scopeSpans"] as? [[String: Any]] ?? [] {
+                    spans += scope["spans"] as? [[String: Any]] ?? []
+                }
+            }
+        }
+    }
+
+    @Test func `the client's decision holds, and else the share is traced`() throws {
+        func exporter(_ share: Double) -> SpanExporter {
+            var options = SpanExporter.Options()
+            options.sampling = share
+            return SpanExporter(options) { _ in
+                true
+            } counting: { _, _ in
+            }
+        }
+        let unsampled = Self.sampled.dropLast(2) + "00"
+        #expect(exporter(0).trace(of: try request("/", Self.sampled))?.id == "0af7651916cd43dd8448eb211c80319c")
+        #expect(exporter(1).trace(of: try request("/", String(unsampled))) == nil)
+        #expect(exporter(0).trace(of: try request()) == nil)
+        let (one, other) = (exporter(1).trace(of: try request()), exporter(1).trace(of: try request("/", "nonsense")))
+        #expect(one?.id.count == 32 && one?.id != other?.id)
+    }
+
+    @Test func `a message has the request and its steps, and no signature`() async throws {
+        let messages = Locked<[[UInt8]]>([])
+        let counts = Locked((sent: 0, dropped: 0))
+        let exporter = SpanExporter(SpanExporter.Options()) { message in
+            messages.withLock { $0.append(message) }
+            return true
+        } counting: { sent, dropped in
+            counts.withLock { $0 = ($0.sent + sent, $0.dropped + dropped) }
+        }
+        var asked = try request("/image/w=1/a.jpg?imgcache-sig=secret", Self.sampled)
+        let trace = try #require(exporter.trace(of: asked))
+        asked.steps = trace
+        trace.record([(.decode, .milliseconds(3)), (.encode, .milliseconds(2))])
+        let (context, end) = trace.beginTransfer(host: "origin.example")
+        end(200)
+        exporter.end(RequestRecord(asked, status: 200, outcome: "miss", bytesSent: 10, duration: .milliseconds(9)))
+        exporter.close()
+        await exporter.run()
+        #expect(counts.withLock { $0 } == (4, 0))
+        let text = messages.withLock { $0.map { String(decoding: $0, as: UTF8.self) } }.joined()
+        #expect(!text.contains("secret"))
+        let spans = try Message(#require(messages.withLock { $0.first })).spans
+        #expect(spans.map { $0["name"] as? String } == ["decode", "encode", "origin", "GET image"])
+        #expect(spans.allSatisfy { $0["traceId"] as? String == trace.id })
+        let root = try #require(spans.last)
+        #expect(root["parentSpanId"] as? String == "b7ad6b7169203331" && root["kind"] as? Int == 2)
+        #expect(spans.dropLast().allSatisfy { $0["parentSpanId"] as? String == root["spanId"] as? String })
+        #expect(context.span == spans[2]["spanId"] as? String && context.trace == trace.id && context.isSampled)
+        func time(_ span: [String: Any], _ name: String) -> Int64 { Int64(span[name] as? String ?? "") ?? 0 }
+        for span in spans {
+            let (start, end) = (time(span, "startTimeUnixNano"), time(span, "endTimeUnixNano"))
+            #expect(start <= end && abs(Double(start) / 1e9 - Date().timeIntervalSince1970) < 3600)
+        }
+        #expect(time(spans[0], "endTimeUnixNano") == time(spans[1], "startTimeUnixNano"))
+    }
+
+    @Test func `what the collector does not take, and what is too much, is dropped and counted`() async throws {
+        let counts = Locked((sent: 0, dropped: 0))
+        var options = SpanExporter.Options()
+        (options.mostWaiting, options.batch, options.sampling) = (5, 2, 1)
+        let exporter = SpanExporter(options) { _ in
+            false
+        } counting: { sent, dropped in
+            counts.withLock { $0 = ($0.sent + sent, $0.dropped + dropped) }
+        }
+        for _ in 0..<8 {
+            var asked = try request()
+            asked.steps = exporter.trace(of: asked)
+            exporter.end(RequestRecord(asked, status: 200))
+        }
+        #expect(counts.withLock { $0 } == (0, 3))
+        exporter.close()
+        await exporter.run()
+        #expect(counts.withLock { $0 } == (0, 8))
+    }
+
+    @Test func `steps are recorded for a traced request alone, failed ones too`() throws {
+        struct Failure: Error {}
+        let trace = Trace(continuing: nil)
+        #expect(RequestSteps.record(.lookUp) { 1 } == 1)
+        RequestSteps.$recorder.withValue(trace) {
+            #expect(RequestSteps.record(.lookUp) { 2 } == 2)
+            #expect(throws: Failure.self) { try RequestSteps.record(.store) { () throws(Failure) in throw Failure() } }
+        }
+        let spans = trace.finished(RequestRecord(try request(), status: 200))
+        #expect(spans.map(\.name) == ["look-up", "store", "GET image"])
+        #expect(spans.map(\.failed) == [false, true, false])
+    }
+}
