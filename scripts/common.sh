@@ -43,6 +43,7 @@ have() {
     binutils) command -v readelf ;;
     dpkg-dev) command -v dpkg-shlibdeps ;;
     aria2) command -v aria2c ;;
+    bubblewrap) command -v bwrap ;;
     nodejs) command -v node ;;
     chromium) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
     python3-venv) python3 -c 'import ensurepip, venv' ;;

@@ -24,6 +24,21 @@ import Testing
         #expect(origin.requests.count == 2)
     }
 
+    @Test func `--ready tells whether the service with the settings is ready`() async throws {
+        let server = try await ServerProcess(origin: origin.url(""), "--admin", "127.0.0.1:0")
+        let admin = "127.0.0.1:\(try server.adminPort())"
+        func ask() async throws -> CommandRunner.Outcome {
+            let words = ["--ready", "--origin", origin.url(""), "--admin", admin]
+            return await CommandRunner.outcome(
+                of: try ChildProcess(ServerProcess.executable, words, environment: ["PATH": "/usr/bin:/bin"]))
+        }
+        let ready = try await ask()
+        #expect(ready.ending == .exited(0) && ready.errorOutput.isEmpty, "\(ready)")
+        await server.stop()
+        let away = try await ask()
+        #expect(away.ending == .exited(1) && away.errorOutput.contains("does not answer"), "\(away)")
+    }
+
     @Test func `without the settings the paths are the origin's`() async throws {
         let server = try await ServerProcess(origin: origin.url(""))
         #expect(try Client(server.port).get("/healthz")?.status == 404)

@@ -48,6 +48,41 @@ import Testing
         #expect(wrong.ending == .exited(2) && wrong.errorOutput.contains("max-requests \"many\""), "\(wrong)")
     }
 
+    @Test func `the settings for Kubernetes, and the rules of lifetimes on the page, are read without a mistake`()
+        async throws
+    {
+        var root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
+        for _ in 0..<3 { root = root.deletingLastPathComponent() }
+        func text(_ path: String) throws -> String {
+            try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+        }
+        let manifest = try text("scripts/dist/kubernetes.yaml")
+        let page = try text("Sources/ImageProxy/ImageProxy.docc/Serving.md")
+        let settings = try #require(manifest.firstMatch(of: /imgcache.json: \|\n(?<json>( {4}.*\n)+)/)).output.json
+        let rules = try #require(page.firstMatch(of: /```json\n(?<json>\{"ttl-rules"(.*\n)+?)```/)).output.json
+        for file in [String(settings), String(rules)] {
+            let outcome = try await run("--check", "--origin", "http://a", file: file)
+            #expect(outcome.ending == .exited(0) && outcome.errorOutput.isEmpty, "\(outcome)")
+        }
+    }
+
+    @Test(arguments: [
+        ("/news", "max-ttl=1m", "nothing"), ("404 news", "max-ttl=1m", "must be a status"),
+        ("/news/*", "ttl=1m", "must consist of"), ("404", "default-ttl=soon", "must be a duration"),
+        ("404", "", "has no lifetime"),
+    ])
+    func `a mistake in ttl-rules names the pattern`(pattern: String, lifetimes: String, problem: String) async throws {
+        let file = "{\"origin\": \"http://a\", \"ttl-rules\": {\"\(pattern)\": \"\(lifetimes)\"}}"
+        let outcome = try await run("--check", file: file)
+        if problem == "nothing" {
+            #expect(outcome.ending == .exited(0), "\(outcome)")
+        } else {
+            #expect(outcome.ending == .exited(2), "\(outcome)")
+            #expect(
+                outcome.errorOutput.contains("\"\(pattern)\"") && outcome.errorOutput.contains(problem), "\(outcome)")
+        }
+    }
+
     @Test func `a mistake names file, key and value, and ends with 2 before anything listens`() async throws {
         let origin = #""origin": "http://a""#
         for (file, parts) in [

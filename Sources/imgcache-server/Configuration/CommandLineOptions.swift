@@ -1,7 +1,7 @@
 /// The command line: an option for each setting, and the action.
 struct CommandLineOptions {
     enum Action {
-        case serve, check, printConfiguration, help, version
+        case serve, check, askReadiness, printConfiguration, help, version
     }
 
     var action = Action.serve
@@ -17,6 +17,7 @@ struct CommandLineOptions {
             case "-h", "--help": action = .help
             case "--version": action = .version
             case "--check": action = .check
+            case "--ready": action = .askReadiness
             case "--print-config": action = .printConfiguration
             default:
                 let (name, attached) = try Self.split(argument)

@@ -24,6 +24,7 @@ extension Setting {
             OTHER:
               --config FILE           The configuration file (or IMGCACHE_CONFIG).
               --check                 Read the settings and exit: silently with 0, or with the mistake and 2.
+              --ready                 Ask the running service with these settings whether it is ready, and exit: with 0, or with the reason and 1.
               --print-config          Print the effective settings, without secrets, and exit.
               --version               Print the version.
               -h, --help              Print this help.

@@ -1,10 +1,13 @@
 import ConcurrencyPrimitives
 import FoundationEssentials
 import Glibc
+import HTTPServer
+import HTTPTypes
 import ImageCache
 import Logging
 import ProcessLimits
 import ServiceLifecycle
+import Transfer
 import UnixSignals
 
 /// The program `imgcache-server`: reads its settings, and serves until shutdown.
@@ -27,7 +30,7 @@ enum ServerCommand {
             case .version:
                 print(version)
                 return 0
-            case .check, .printConfiguration, .serve: break
+            case .check, .askReadiness, .printConfiguration, .serve: break
             }
             let environment = ProcessInfo.processInfo.environment
             let file = line.file ?? environment["IMGCACHE_CONFIG"]
@@ -36,6 +39,7 @@ enum ServerCommand {
             }
             let configuration = try read()
             if line.action == .check { return 0 }
+            if line.action == .askReadiness { return await isReady(configuration) ? 0 : 1 }
             if line.action == .printConfiguration {
                 print(configuration.printed)
                 return 0
@@ -75,6 +79,30 @@ enum ServerCommand {
             logger.error("stopped: \(error)")
             return 1
         }
+    }
+
+    /// Asks the admin listener of the running service, for health checks of containers; prints the reason why it is not ready.
+    private static func isReady(_ configuration: ServerConfiguration) async -> Bool {
+        guard var address = configuration.admin else {
+            say("imgcache-server: the service has no admin listener to ask\n")
+            return false
+        }
+        if address.host == "0.0.0.0" { address = ListenAddress(host: "127.0.0.1", port: address.port) }
+        if address.host == "::" { address = ListenAddress(host: "::1", port: address.port) }
+        let engine = TransferEngine()
+        var options = TransferOptions()
+        (options.connectTimeout, options.maxTime, options.retry.maxRetries) = (.seconds(2), .seconds(5), 0)
+        var problem: String?
+        do {
+            let request = TransferRequest(url: "http://\(address)/readyz", options: options)
+            let status = try await engine.run(request, into: NoBody()).head.status
+            if status != .ok { problem = "the service is not ready: status \(status.code)" }
+        } catch {
+            problem = "the service does not answer: \(error)"
+        }
+        await engine.shutDown()
+        if let problem { say("imgcache-server: \(problem)\n") }
+        return problem == nil
     }
 
     private static func say(_ text: String) {
