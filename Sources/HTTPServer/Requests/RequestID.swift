@@ -2,7 +2,7 @@ import HTTPTypes
 import NIOCore
 
 /// The id of a request on all machines that it passes.
-enum RequestID {
+package enum RequestID {
     /// The client's id, if it is short and plain; else a new one.
     static func id(in fields: HTTPFields, named name: HTTPField.Name?, orNumbered next: () -> UInt64) -> String {
         if let name, let given = fields[name], isPlain(given) { return given }
@@ -18,7 +18,7 @@ enum RequestID {
     static let length = 16
 
     /// A generated id.
-    static func hexadecimal(_ number: UInt64) -> String {
+    package static func hexadecimal(_ number: UInt64) -> String {
         String(unsafeUninitializedCapacity: length) { buffer in
             for index in 0..<length { buffer[index] = digit(index, of: number) }
             return length
@@ -46,7 +46,17 @@ struct RequestNumbers {
     private var state = UInt64.random(in: .min ... .max)
 
     mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
+        state &+= RequestID.step
+        return RequestID.mixed(state)
+    }
+}
+
+extension RequestID {
+    /// The distance of the states of SplitMix64.
+    package static let step: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+    /// The number of a state of SplitMix64.
+    package static func mixed(_ state: UInt64) -> UInt64 {
         var mixed = state
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB

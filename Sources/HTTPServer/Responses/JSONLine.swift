@@ -1,6 +1,6 @@
 import HTTPSemantics
 
-/// Writes a flat JSON object as bytes (RFC 8259), for logs and errors: no tree, no Foundation.
+/// Writes a JSON object as bytes (RFC 8259), for logs, errors and traces: no tree, no Foundation.
 ///
 /// Invisible characters are escaped: text from outside cannot change how a terminal shows the rest.
 package struct JSONLine {
@@ -39,6 +39,25 @@ package struct JSONLine {
     package mutating func add(_ name: StaticString, _ value: Bool) {
         begin(name)
         bytes += (value ? "true" : "false").utf8
+    }
+
+    /// Adds an object.
+    package mutating func add(_ name: StaticString, _ object: consuming JSONLine) {
+        begin(name)
+        bytes += object.finished()
+    }
+
+    /// Adds an array of objects.
+    package mutating func add(_ name: StaticString, _ objects: some Sequence<JSONLine>) {
+        begin(name)
+        bytes.append(UInt8(ascii: "["))
+        var isFirst = true
+        for object in objects {
+            if !isFirst { bytes.append(UInt8(ascii: ",")) }
+            isFirst = false
+            bytes += object.finished()
+        }
+        bytes.append(UInt8(ascii: "]"))
     }
 
     /// Returns the object with its closing brace.

@@ -51,7 +51,7 @@ package final class SpanExporter: Sendable {
         if let value = request.head.fields[.traceParent], let context = TraceContext(value) {
             return context.isSampled ? Trace(continuing: context) : nil
         }
-        guard options.sampling > 0, Double.random(in: 0..<1) < options.sampling else { return nil }
+        guard options.sampling > 0, TraceNumbers.shared.isChosen(options.sampling) else { return nil }
         return Trace(continuing: nil)
     }
 
@@ -108,23 +108,51 @@ package final class SpanExporter: Sendable {
         }
     }
 
+    /// The spans as `ExportTraceServiceRequest` in the JSON of OTLP: ids are hexadecimal, 64-bit numbers are text.
     private func message(_ batch: [(trace: String, span: Trace.Span)]) -> [UInt8] {
-        let spans = batch.map { trace, span in
-            OTLP.Span(
-                traceId: trace, spanId: span.id, parentSpanId: span.parent, name: span.name, kind: span.kind.rawValue,
-                startTimeUnixNano: nanoseconds(span.start), endTimeUnixNano: nanoseconds(span.end),
-                attributes: span.attributes.map(OTLP.Attribute.init),
-                status: OTLP.Status(code: span.failed ? OTLP.Status.error : nil))
+        var (resource, scope, spans) = (JSONLine(), JSONLine(), JSONLine(reserving: batch.count * 512))
+        resource.add(
+            "attributes",
+            [("service.name", options.service), ("service.version", options.version)].map { line($0.0, .text($0.1)) })
+        scope.add("name", "imgcache")
+        scope.add("version", options.version)
+        spans.add("scope", scope)
+        spans.add("spans", batch.lazy.map { self.line($0.span, of: $0.trace) })
+        var (resourceSpans, message) = (JSONLine(), JSONLine())
+        resourceSpans.add("resource", resource)
+        resourceSpans.add("scopeSpans", CollectionOfOne(spans))
+        message.add("resourceSpans", CollectionOfOne(resourceSpans))
+        return message.finished()
+    }
+
+    private func line(_ span: Trace.Span, of trace: String) -> JSONLine {
+        var line = JSONLine(reserving: 512)
+        line.add("traceId", trace)
+        line.add("spanId", span.id)
+        if let parent = span.parent { line.add("parentSpanId", parent) }
+        line.add("name", span.name)
+        line.add("kind", span.kind.rawValue)
+        line.add("startTimeUnixNano", nanoseconds(span.start))
+        line.add("endTimeUnixNano", nanoseconds(span.end))
+        line.add("attributes", span.attributes.lazy.map { self.line($0.name, $0.value) })
+        var status = JSONLine()
+        if span.failed { status.add("code", Self.error) }
+        line.add("status", status)
+        return line
+    }
+
+    /// `STATUS_CODE_ERROR`.
+    private static let error = 2
+
+    private func line(_ name: String, _ value: Trace.AttributeValue) -> JSONLine {
+        var (line, content) = (JSONLine(reserving: 64), JSONLine(reserving: 64))
+        switch value {
+        case .text(let text): content.add("stringValue", text)
+        case .number(let number): content.add("intValue", String(number))
         }
-        let resource = [("service.name", options.service), ("service.version", options.version)]
-        let message = OTLP.Message(resourceSpans: [
-            OTLP.ResourceSpans(
-                resource: OTLP.Resource(attributes: resource.map { OTLP.Attribute($0.0, .text($0.1)) }),
-                scopeSpans: [
-                    OTLP.ScopeSpans(scope: OTLP.Scope(name: "imgcache", version: options.version), spans: spans)
-                ])
-        ])
-        return (try? JSONEncoder().encode(message)).map { Array($0) } ?? []
+        line.add("key", name)
+        line.add("value", content)
+        return line
     }
 
     private func nanoseconds(_ instant: ContinuousClock.Instant) -> String {
@@ -133,62 +161,5 @@ package final class SpanExporter: Sendable {
         let seconds = start.rounded(.down)
         let rest = Int64((start - seconds) * 1e9) + passed.attoseconds / 1_000_000_000
         return String((Int64(seconds) + passed.seconds) * 1_000_000_000 + rest)
-    }
-}
-
-/// The parts of `ExportTraceServiceRequest` in the JSON of OTLP: ids are hexadecimal, 64-bit numbers are text.
-private enum OTLP {
-    struct Message: Encodable {
-        var resourceSpans: [ResourceSpans]
-    }
-
-    struct ResourceSpans: Encodable {
-        var resource: Resource
-        var scopeSpans: [ScopeSpans]
-    }
-
-    struct Resource: Encodable {
-        var attributes: [Attribute]
-    }
-
-    struct ScopeSpans: Encodable {
-        var scope: Scope
-        var spans: [Span]
-    }
-
-    struct Scope: Encodable {
-        var name, version: String
-    }
-
-    struct Span: Encodable {
-        var traceId, spanId: String
-        var parentSpanId: String?
-        var name: String
-        var kind: Int
-        var startTimeUnixNano, endTimeUnixNano: String
-        var attributes: [Attribute]
-        var status: Status
-    }
-
-    struct Status: Encodable {
-        static let error = 2
-        var code: Int?
-    }
-
-    struct Attribute: Encodable {
-        var key: String
-        var value: Value
-
-        struct Value: Encodable {
-            var stringValue, intValue: String?
-        }
-
-        init(_ name: String, _ value: Trace.AttributeValue) {
-            key = name
-            switch value {
-            case .text(let text): self.value = Value(stringValue: text)
-            case .number(let number): self.value = Value(intValue: String(number))
-            }
-        }
     }
 }

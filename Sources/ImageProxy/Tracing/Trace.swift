@@ -38,9 +38,9 @@ package final class Trace: RequestStepRecorder {
 
     /// - Parameter context: The context that the client sent; nil: the trace begins here.
     package init(continuing context: TraceContext?) {
-        id = context?.trace ?? TraceContext.newID(bytes: 16)
+        id = context?.trace ?? TraceNumbers.shared.traceID()
         parent = context?.span
-        root = TraceContext.newID(bytes: 8)
+        root = TraceNumbers.shared.spanID()
     }
 
     package func record(
@@ -48,7 +48,7 @@ package final class Trace: RequestStepRecorder {
     ) {
         add(
             Span(
-                id: TraceContext.newID(bytes: 8), parent: root, name: step.rawValue, kind: .internal, start: start,
+                id: TraceNumbers.shared.spanID(), parent: root, name: step.rawValue, kind: .internal, start: start,
                 end: end,
                 failed: failed))
     }
@@ -57,7 +57,7 @@ package final class Trace: RequestStepRecorder {
     ///
     /// - Returns: The context for the origin, and the function to be called at the end with the origin's status, or nil if it did not respond.
     package func beginTransfer(host: String) -> (context: TraceContext, end: @Sendable (Int?) -> Void) {
-        let (id, start) = (TraceContext.newID(bytes: 8), ContinuousClock.now)
+        let (id, start) = (TraceNumbers.shared.spanID(), ContinuousClock.now)
         let end = { @Sendable [self] (status: Int?) in
             var span = Span(
                 id: id, parent: root, name: RequestStep.origin.rawValue, kind: .client, start: start, end: .now,

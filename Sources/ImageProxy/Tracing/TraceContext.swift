@@ -1,3 +1,6 @@
+import HTTPServer
+import Synchronization
+
 /// The place of a request in a trace, as `traceparent` states it (W3C Trace Context, level 1): `00-TRACE-SPAN-FLAGS`.
 package struct TraceContext: Sendable, Hashable {
     /// 32 hexadecimal digits, not all zero.
@@ -30,15 +33,27 @@ package struct TraceContext: Sendable, Hashable {
         let isLowerHexadecimal = text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
         return text.utf8.count == count && isLowerHexadecimal ? String(text) : nil
     }
+}
 
-    /// A new id of a trace or a span.
-    static func newID(bytes: Int) -> String {
-        var generator = SystemRandomNumberGenerator()
-        while true {
-            let digits = (0..<bytes * 2).map { _ in
-                Character(String(generator.next(upperBound: 16 as UInt8), radix: 16))
-            }
-            if digits.contains(where: { $0 != "0" }) { return String(digits) }
-        }
+/// Ids of traces and spans, and the choice of the requests to be traced: no lock, no system call.
+final class TraceNumbers: Sendable {
+    static let shared = TraceNumbers()
+
+    private let state = Atomic<UInt64>(.random(in: .min ... .max))
+
+    func next() -> UInt64 {
+        RequestID.mixed(state.wrappingAdd(RequestID.step, ordering: .relaxed).newValue)
     }
+
+    /// True for a share of the calls.
+    func isChosen(_ share: Double) -> Bool { Double(next() >> 11) * 0x1p-53 < share }
+
+    /// A new id of a span; not all zero.
+    func spanID() -> String {
+        let number = next()
+        return RequestID.hexadecimal(number == 0 ? 1 : number)
+    }
+
+    /// A new id of a trace; not all zero.
+    func traceID() -> String { RequestID.hexadecimal(next()) + spanID() }
 }
