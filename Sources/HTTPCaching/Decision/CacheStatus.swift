@@ -41,7 +41,7 @@ public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// True if a stale response came from the store.
-    public var isStale: Bool { hit && StaleReason.allCases.contains { $0.detail == detail } }
+    package var isStale: Bool { hit && StaleReason.allCases.contains { $0.detail == detail } }
 
     /// The member in field syntax, for example `imgcache; hit; ttl=30`.
     public var description: String {

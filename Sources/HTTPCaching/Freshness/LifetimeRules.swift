@@ -2,8 +2,8 @@ import HTTPSemantics
 package import HTTPTypes
 
 /// The lifetimes of an origin's responses: limits for all, and rules for some statuses and paths. Of the rules that match a response, the most
-/// specific one applies: the one with the longest path, and among equal paths a status before a class of statuses before none. What it leaves open
-/// is as for all.
+/// specific one applies: the one with the longest path, and among equal paths a status before a class of statuses before none; to an error, one with
+/// a status before any without. What it leaves open is as for all.
 package struct LifetimeRules: Sendable, Hashable {
     /// The limits for some responses.
     package struct Rule: Sendable, Hashable {
@@ -48,10 +48,9 @@ package struct LifetimeRules: Sendable, Hashable {
     ///   - status: The status; a 304 counts as the 200 that it confirms.
     package func limits(path: String, status: HTTPResponse.Status) -> LifetimeLimits {
         let status = status == .notModified ? .ok : status
-        guard let entry = entries.first(where: { $0.pattern.matches(path: path, status: status.code) }) else {
-            return general
-        }
-        return status.kind == .successful ? entry.limits : entry.errorLimits
+        let matching = entries.lazy.filter { $0.pattern.matches(path: path, status: status.code) }
+        if status.kind == .successful { return matching.first?.limits ?? general }
+        return (matching.first { $0.pattern.hasStatus } ?? matching.first)?.errorLimits ?? general
     }
 }
 

@@ -43,23 +43,23 @@ struct ServedImage {
             outcome: outcome)
     }
 
-    /// The value of `Cache-Status`. `hit` says that nothing was asked of the origin; its detail, where the image comes from.
+    /// The value of `Cache-Status` (RFC 9211). A hit asked nothing of the origin; its detail is the source of the image.
     private func cacheStatus(_ outcome: CacheOutcome) -> String {
-        var text = thumbnail.freshness.lifetimeNote.map { "\($0), \(name)" } ?? name
+        var status = CacheStatus(cache: name)
         switch outcome {
-        case .revalidated: text += "; fwd=stale"
-        case .miss: text += "; fwd=uri-miss"
-        default: text += "; hit"
+        case .revalidated: status.forward = .stale
+        case .miss: status.forward = .uriMiss
+        default: status.hit = true
         }
         switch (thumbnail.damage, thumbnail.source) {
-        case (.some, _): text += "; detail=damaged"
-        case (_, .memory): text += "; detail=memory"
-        case (_, .remote), (_, .original(.remote)): text += "; detail=REMOTE"
-        case (_, .original(.disk)): text += "; detail=rendered"
-        case (_, .original(.stale)): text += "; detail=stale"
+        case (.some, _): status.detail = "damaged"
+        case (_, .memory): status.detail = "memory"
+        case (_, .remote), (_, .original(.remote)): status.detail = "REMOTE"
+        case (_, .original(.disk)): status.detail = "rendered"
+        case (_, .original(.stale)): status.detail = "stale"
         case (_, .thumbnail), (_, .original): break
         }
-        return text
+        return status.appended(to: thumbnail.freshness.lifetimeNote)
     }
 
     /// The fields of a 200.

@@ -105,6 +105,17 @@ package final class SpanExporter: Sendable {
             guard !batch.isEmpty else { return }
             let isTaken = await send(message(batch))
             count(isTaken ? batch.count : 0, isTaken ? 0 : batch.count)
+            // A collector that is away does not delay the end of the service by each message.
+            if !isTaken, let rest = takeRestIfClosed() { return count(0, rest) }
+        }
+    }
+
+    /// Drops what waits if no more spans come; returns their number.
+    private func takeRestIfClosed() -> Int? {
+        state.withLock { state in
+            guard state.isClosed else { return nil }
+            defer { state.waiting = [] }
+            return state.waiting.count
         }
     }
 

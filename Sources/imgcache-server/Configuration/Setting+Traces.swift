@@ -7,12 +7,14 @@ extension Setting {
         text(
             "otlp-endpoint", "URL", \.otlpEndpoint,
             "An OpenTelemetry collector, such as http://127.0.0.1:4318: traces are sent to /v1/traces there, as JSON (OTLP/HTTP)."
-        ) { (try? HTTPURL($0)) == nil ? "must be an http or https URL" : nil },
+        ) { text in
+            guard let url = try? HTTPURL(text) else { return "must be an http or https URL" }
+            return url.userinfo == nil ? nil : "must have no user; otlp-fields may have an Authorization"
+        },
         table(
             "otlp-fields", "NAME:VALUE;…", \.otlpFields, "Fields of the requests to the collector, such as a key."
         ) { name, value in
-            HTTPField.Name(name) == nil
-                ? "must be a field name" : HTTPField.isValidValue(value) ? nil : "is no field value"
+            HTTPField.Name(name) == nil ? "must be a field name" : valueProblem(value)
         }.secret,
         property(
             "trace-sampling", "SHARE", \.traceSampling,

@@ -47,8 +47,8 @@ struct SpanSender: Sendable {
     ) async -> String? {
         var options = TransferOptions()
         options.connectTimeout = .seconds(5)
-        options.maxTime = .seconds(10)
-        options.retry.maxRetries = 1
+        options.maxTime = .seconds(5)
+        options.retry.maxRetries = 0
         let request = TransferRequest(url: url, method: .post, fields: fields, body: message, options: options)
         do throws(TransferError) {
             let status = try await transport.run(request, into: NoBody()).head.status

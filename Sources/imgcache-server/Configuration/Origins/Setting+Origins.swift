@@ -133,7 +133,7 @@ extension Setting {
         return ResponseFieldRules.areAllowed(for: name) ? nil : "says what the response is, and is left as it is"
     }
 
-    private static func valueProblem(_ value: String) -> String? {
+    static func valueProblem(_ value: String) -> String? {
         HTTPField.isValidValue(value) ? nil : "is no field value"
     }
 }
