@@ -214,7 +214,7 @@ import Testing
         let ready = try #require(cache.hotResponse(for: request(url)))
         #expect(ready.body == small.content.bytes())
         #expect(ready.head.headerFields[.age] == "5")
-        #expect(ready.head.headerFields[.cacheStatus] == "imgcache; hit; ttl=3595")
+        #expect(ready.head.headerFields[.cacheStatus] == "imgcache; hit; ttl=3595; detail=memory")
         let part = try #require(cache.hotResponse(for: request(url, .get, [.range: "bytes=5-9"])))
         #expect(part.head.status == .partialContent)
         #expect(part.body == small.content.bytes(5..<10))
