@@ -23,6 +23,8 @@ struct History {
     private var loadBegan: [String: Int] = [:]
     /// Its number of responses when the last one for the path was read: these are stored, if they may be.
     private var stored: [String: Int] = [:]
+    /// The paths whose last response was read in part, while the rest was on its way: until it is stored, a fresh one may be used.
+    private var unfinished: Set<String> = []
 
     /// The number of each kind of event: a test that never hits the cache proves nothing.
     struct Tally {
@@ -116,6 +118,8 @@ struct History {
     private mutating func advance() async throws {
         let seconds = Double(pick([0, 1, 5, 30, 61, 61, 120, 700, 100_000, -1, -50]))
         try await awaitBackgroundLoads()
+        for path in unfinished { stored[path] = count }
+        unfinished = []
         origin.state.withLock { $0.now += seconds }
         note("\(Int(seconds)) s later")
     }
@@ -205,6 +209,7 @@ struct History {
             tally.errors += 1
             return note("\(request): \(error)")
         }
+        let isUnfinished = (request.range != nil || unfinished.contains(request.path)) && !cache.running.isEmpty
         note("\(request): \(response.status), \(response.body.count) bytes, \(response.how)")
         let (emissions, failed, now) = origin.state.withLock { ($0.emissions, $0.failed, $0.now) }
         if emissions.count == start.0 { tally.hits += 1 }
@@ -220,7 +225,13 @@ struct History {
         let objection = model.objection(
             to: response.body, status: response.status, for: request, emissions, since: start.0, joined: joined,
             stored: stored[request.path] ?? 0, hasFailed: failed > start.1, now: now)
-        if response.how.contains("fwd="), !isCollapsed { stored[request.path] = emissions.count }
+        if response.how.contains("fwd="), !isCollapsed {
+            if isUnfinished {
+                unfinished.insert(request.path)
+            } else {
+                stored[request.path] = emissions.count
+            }
+        }
         guard let objection else { return }
         let lines = String(decoding: response.body, as: UTF8.self).split(separator: "\n").map(String.init)
         let runs = lines.indices.filter { $0 == 0 || lines[$0] != lines[$0 - 1] }.prefix(8).map {
