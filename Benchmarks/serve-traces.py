@@ -5,14 +5,13 @@ import argparse
 import base64
 import http.server
 import json
-import re
 import statistics
-import subprocess
 import sys
 import threading
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "lib"))
+from load import again
 from measure import heading, ratio, table
 from origin import folder, nginx
 from pictures import photo
@@ -69,17 +68,6 @@ def checked() -> str:
     return f"{len(messages)} messages are right: {names}"
 
 
-def load(server, script: Path) -> float:
-    """The CPU of a request in microseconds."""
-    before = server.cpu()
-    said = subprocess.run(
-        ["wrk", "-t1", "-c64", f"-d{options.seconds}s", "-s", str(script), f"http://127.0.0.1:{server.port}/"],
-        capture_output=True, text=True, check=True).stdout
-    if "Non-2xx" in said or "Socket errors" in said:
-        raise SystemExit(said)
-    return (server.cpu() - before) / int(re.search(r"(\d+) requests in", said).group(1)) * 1e6
-
-
 heading("The cost of traces", "serve-traces")
 collector = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector)
 threading.Thread(target=collector.serve_forever, daemon=True).start()
@@ -107,7 +95,8 @@ with folder(options.tmpfs, 1) as work:
             for number in range(-1, options.rounds):
                 order = list(servers)[number % 3:] + list(servers)[:number % 3]
                 for name in order:
-                    cpu = load(servers[name], script)
+                    address = f"http://127.0.0.1:{servers[name].port}/"
+                    cpu = again(servers[name], address, 64, options.seconds, script=script).cpu
                     if number >= 0:
                         runs[name].append(cpu)
         finally:

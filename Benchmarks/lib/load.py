@@ -21,9 +21,9 @@ class Load:
     p99: float = 0
 
 
-def again(server, url: str, connections: int, seconds: int, field: str = "") -> Load:
-    """One URL, over connections that stay open."""
-    options = ["-H", field] if field else []
+def again(server, url: str, connections: int, seconds: int, field: str = "", script: Path | None = None) -> Load:
+    """One URL, or those of a script of wrk, over connections that stay open."""
+    options = (["-H", field] if field else []) + (["-s", str(script)] if script else [])
     before = server.cpu()
     said = subprocess.run(
         ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", *options, url], capture_output=True, text=True,

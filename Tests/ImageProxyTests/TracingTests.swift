@@ -2,6 +2,7 @@ import ConcurrencyPrimitives
 import Foundation
 import HTTPServer
 import HTTPTypes
+import TestSupport
 import Testing
 
 @testable import ImageProxy
@@ -35,19 +36,6 @@ struct TracingTests {
         if let traceParent { head.fields[.traceParent] = traceParent }
         let client = ClientAddress("192.0.2.1")
         return Request(head: head, client: client, peer: client, content: [], id: "one", received: .now)
-    }
-
-    private struct Message {
-        var spans: [[String: Any]] = []
-
-        init(_ bytes: [UInt8]) throws {
-            let message = try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]
-            for resource in message?["resourceSpans"] as? [[String: Any]] ?? [] {
-                for scope in resource["scopeSpans"] as? [[String: Any]] ?? [] {
-                    spans += scope["spans"] as? [[String: Any]] ?? []
-                }
-            }
-        }
     }
 
     @Test func `the client's decision holds, and else the share is traced`() throws {
@@ -88,19 +76,18 @@ struct TracingTests {
         #expect(counts.withLock { $0 } == (4, 0))
         let text = messages.withLock { $0.map { String(decoding: $0, as: UTF8.self) } }.joined()
         #expect(!text.contains("secret"))
-        let spans = try Message(#require(messages.withLock { $0.first })).spans
-        #expect(spans.map { $0["name"] as? String } == ["decode", "encode", "origin", "GET image"])
-        #expect(spans.allSatisfy { $0["traceId"] as? String == trace.id })
+        let spans = try TraceSpan.all(of: #require(messages.withLock { $0.first }))
+        #expect(spans.map(\.name) == ["decode", "encode", "origin", "GET image"])
+        #expect(spans.allSatisfy { $0.trace == trace.id })
         let root = try #require(spans.last)
-        #expect(root["parentSpanId"] as? String == "b7ad6b7169203331" && root["kind"] as? Int == 2)
-        #expect(spans.dropLast().allSatisfy { $0["parentSpanId"] as? String == root["spanId"] as? String })
-        #expect(context.span == spans[2]["spanId"] as? String && context.trace == trace.id && context.isSampled)
-        func time(_ span: [String: Any], _ name: String) -> Int64 { Int64(span[name] as? String ?? "") ?? 0 }
+        #expect(root.parent == "b7ad6b7169203331" && root.kind == 2)
+        #expect(spans.dropLast().allSatisfy { $0.parent == root.id })
+        #expect(context.span == spans[2].id && context.trace == trace.id && context.isSampled)
         for span in spans {
-            let (start, end) = (time(span, "startTimeUnixNano"), time(span, "endTimeUnixNano"))
-            #expect(start <= end && abs(Double(start) / 1e9 - Date().timeIntervalSince1970) < 3600)
+            #expect(span.start <= span.end)
+            #expect(abs(Double(span.start) / 1e9 - Date().timeIntervalSince1970) < 3600)
         }
-        #expect(time(spans[0], "endTimeUnixNano") == time(spans[1], "startTimeUnixNano"))
+        #expect(spans[0].end == spans[1].start)
     }
 
     @Test func `what the collector does not take, and what is too much, is dropped and counted`() async throws {

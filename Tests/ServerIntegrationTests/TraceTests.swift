@@ -1,5 +1,3 @@
-import ConcurrencyPrimitives
-import Foundation
 import TestSupport
 import Testing
 
@@ -7,39 +5,13 @@ import Testing
 @Suite(.fewAtATime) struct TraceTests {
     private static let trace = "0af7651916cd43dd8448eb211c80319c"
 
-    private struct Span {
-        let trace, id, name: String
-        let parent: String?
-        let kind: Int
-        let attributes: [String: String]
-
-        init(_ value: [String: Any]) {
-            trace = value["traceId"] as? String ?? ""
-            id = value["spanId"] as? String ?? ""
-            parent = value["parentSpanId"] as? String
-            name = value["name"] as? String ?? ""
-            kind = value["kind"] as? Int ?? 0
-            let list = value["attributes"] as? [[String: Any]] ?? []
-            let pairs = list.map { attribute -> (String, String) in
-                let value = (attribute["value"] as? [String: String])?.values.first ?? ""
-                return (attribute["key"] as? String ?? "", value)
-            }
-            attributes = Dictionary(pairs) { first, _ in first }
-        }
-    }
-
     /// Takes the messages of an exporter.
     private func collector(status: Int = 200) throws -> ScriptedOrigin {
         try ScriptedOrigin { _ in [.head(status: status, fields: [("Content-Length", "2")]), .body(Array("{}".utf8))] }
     }
 
-    private func spans(_ collector: ScriptedOrigin) throws -> [Span] {
-        try collector.requests.flatMap { asked -> [Span] in
-            let message = try JSONSerialization.jsonObject(with: Data(asked.request.body)) as? [String: Any]
-            let resources = message?["resourceSpans"] as? [[String: Any]] ?? []
-            let scopes = resources.flatMap { $0["scopeSpans"] as? [[String: Any]] ?? [] }
-            return scopes.flatMap { $0["spans"] as? [[String: Any]] ?? [] }.map(Span.init)
-        }
+    private func spans(_ collector: ScriptedOrigin) throws -> [TraceSpan] {
+        try collector.requests.flatMap { try TraceSpan.all(of: $0.request.body) }
     }
 
     @Test func `a trace has the steps of a thumbnail, continues the client's, and is continued by the origin`()

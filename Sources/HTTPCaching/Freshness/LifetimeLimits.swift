@@ -101,13 +101,15 @@ package struct LifetimeLimits: Sendable, Hashable {
     }
 
     /// The member of `Cache-Status` that tells what was applied.
-    private static func note(_ detail: String) -> CacheStatus { CacheStatus(cache: "imgcache", detail: detail) }
+    private static func note(_ detail: String) -> CacheStatus { CacheStatus(cache: cacheName, detail: detail) }
+
+    private static let cacheName = "imgcache"
 
     /// The member of `Cache-Status` in a response that tells what was applied to it; `nil` if nothing was.
     static func note(in fields: HTTPFields) -> String? {
         guard let value = fields[.cacheStatus], let last = value.split(separator: ",").last else { return nil }
         let member = last.drop { $0 == " " }
-        return member.hasPrefix("\(note("").cache); detail=") ? String(member) : nil
+        return member.hasPrefix("\(cacheName); detail=") ? String(member) : nil
     }
 
     /// The field whose directives the cache obeys: `Cache-Control`, or a targeted one (RFC 9213).

@@ -44,9 +44,11 @@ package struct LifetimeRules: Sendable, Hashable {
     /// The limits of a response.
     ///
     /// - Parameters:
-    ///   - path: The path at the origin, without a query.
+    ///   - path: The path at the origin, without a query; evaluated only if there are rules.
     ///   - status: The status; a 304 counts as the 200 that it confirms.
-    package func limits(path: String, status: HTTPResponse.Status) -> LifetimeLimits {
+    package func limits(path: @autoclosure () -> String, status: HTTPResponse.Status) -> LifetimeLimits {
+        if entries.isEmpty { return general }
+        let path = path()
         let status = status == .notModified ? .ok : status
         let matching = entries.lazy.filter { $0.pattern.matches(path: path, status: status.code) }
         if status.kind == .successful { return matching.first?.limits ?? general }

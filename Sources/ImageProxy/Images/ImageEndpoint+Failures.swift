@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPCaching
 import HTTPServer
 import HTTPTypes
 import ImageCache
@@ -31,7 +32,8 @@ extension ImageEndpoint {
     private func response(
         to known: NegativeResponses<DownloadCache.ResourceState>.Known, for incoming: Request, _ rules: ImageRules
     ) -> Response {
-        response(to: known.response, for: incoming, rules, "hit; ttl=\(known.seconds); detail=NEGATIVE", known.seconds)
+        let status = CacheStatus(cache: rules.name, hit: true, timeToLive: known.seconds, detail: "NEGATIVE")
+        return response(to: known.response, for: incoming, rules, status, known.seconds)
     }
 
     /// The response for a failure, which is cached if it is likely to last.
@@ -46,15 +48,16 @@ extension ImageEndpoint {
             negatives.note(response, of: operation, rules, cache.state(of: operation.request), at: now())
         }
         return self.response(
-            to: response, for: incoming, rules, "fwd=uri-miss", Int(rules.negativeLifetime.rounded(.up)))
+            to: response, for: incoming, rules, CacheStatus(cache: rules.name, forward: .uriMiss),
+            Int(rules.negativeLifetime.rounded(.up)))
     }
 
     /// The failure as JSON, or as a fallback image if the client accepts images and the status has one.
     private func response(
-        to failure: Response, for incoming: Request, _ rules: ImageRules, _ cacheStatus: String, _ seconds: Int
+        to failure: Response, for incoming: Request, _ rules: ImageRules, _ cacheStatus: CacheStatus, _ seconds: Int
     ) -> Response {
         var response = failure
-        response.head.headerFields[.cacheStatus] = "\(rules.name); \(cacheStatus)"
+        response.head.headerFields[.cacheStatus] = cacheStatus.description
         guard let file = rules.fallbacks.file(for: failure.head.status.code) else { return response }
         response.head.headerFields[.vary] = "Accept"
         guard AcceptedFormats(incoming.head.fields[values: .accept]).isImage else { return response }

@@ -103,8 +103,9 @@ package final class OriginGate: TransferGate {
     package func adjusted(_ head: ResponseHead, to request: TransferRequest) -> ResponseHead {
         if lifetimes.isEmpty { return head }
         var head = head
-        let path = (try? HTTPURL(request.url)).map { String($0.path) } ?? ""
-        head.fields = lifetimes.limits(path: path, status: head.status).applied(
+        let limits = lifetimes.limits(
+            path: (try? HTTPURL(request.url)).map { String($0.path) } ?? "", status: head.status)
+        head.fields = limits.applied(
             to: head.fields, status: head.status, request: request.fields, receivedAt: head.responseTime,
             by: Self.rules)
         return head

@@ -130,7 +130,7 @@ package final class OriginSet: Sendable {
         guard let parsed = try? HTTPURL(url) else { return [url] }
         let (authority, target) = (String(parsed.authority), String(parsed.target))
         let isOwn = target.hasPrefix(Router.imagePrefix) || isOwn(authority, scheme: parsed.scheme.rawValue, at: nil)
-        let mapped = isOwn ? self.url(authority: authority, target: target) : nil
-        return [url] + [mapped].compactMap(\.self).filter { $0 != url }
+        guard isOwn, let mapped = self.url(authority: authority, target: target), mapped != url else { return [url] }
+        return [url, mapped]
     }
 }

@@ -167,7 +167,7 @@ struct ServerParts: Sendable {
         }
         adminToken = Locked(try configuration.purgeToken())
         metrics = ServerMetrics(factory: administration.metricsFactory)
-        spans = SpanSender(configuration, over: metadata, metrics, logger)?.exporter
+        spans = SpanExporter(configuration, over: metadata, metrics, logger)
         var cacheConfiguration = try configuration.cacheConfiguration()
         rules = cacheConfiguration.rules
         cacheConfiguration.logger = logger

@@ -90,12 +90,9 @@ enum ServerCommand {
         if address.host == "0.0.0.0" { address = ListenAddress(host: "127.0.0.1", port: address.port) }
         if address.host == "::" { address = ListenAddress(host: "::1", port: address.port) }
         let engine = TransferEngine()
-        var options = TransferOptions()
-        (options.connectTimeout, options.maxTime, options.retry.maxRetries) = (.seconds(2), .seconds(5), 0)
         var problem: String?
         do {
-            let request = TransferRequest(url: "http://\(address)/readyz", options: options)
-            let status = try await engine.run(request, into: NoBody()).head.status
+            let status = try await engine.quickStatus(of: TransferRequest(url: "http://\(address)/readyz"))
             if status != .ok { problem = "the service is not ready: status \(status.code)" }
         } catch {
             problem = "the service does not answer: \(error)"

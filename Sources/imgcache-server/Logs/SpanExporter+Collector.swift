@@ -1,17 +1,13 @@
 import ConcurrencyPrimitives
-import FoundationEssentials
 import HTTPTypes
 import ImageProxy
 import ImageProxyAdmin
 import Logging
 import Transfer
 
-/// Sends the spans of traces to the configured collector.
-struct SpanSender: Sendable {
-    let exporter: SpanExporter
-
-    /// Returns nil if no collector is configured.
-    init?(
+extension SpanExporter {
+    /// Sends spans to the configured collector; nil if there is none.
+    convenience init?(
         _ configuration: ServerConfiguration, over transport: any HTTPTransport, _ metrics: ServerMetrics,
         _ logger: Logger
     ) {
@@ -24,8 +20,15 @@ struct SpanSender: Sendable {
         var fields = HTTPFields(setting: configuration.otlpFields)
         fields[.contentType] = "application/json"
         let isTaking = Locked(true)
-        exporter = SpanExporter(options) { [fields] message in
-            let problem = await Self.send(message, to: url, fields, over: transport)
+        self.init(options) { [fields] message in
+            let problem: String?
+            do throws(TransferError) {
+                let request = TransferRequest(url: url, method: .post, fields: fields, body: message)
+                let status = try await transport.quickStatus(of: request)
+                problem = status.kind == .successful ? nil : "status \(status.code)"
+            } catch {
+                problem = "\(error)"
+            }
             let changed = isTaking.withLock { isTaking in
                 defer { isTaking = problem == nil }
                 return isTaking != (problem == nil)
@@ -40,21 +43,15 @@ struct SpanSender: Sendable {
             metrics.countSpans(sent: $0, dropped: $1)
         }
     }
+}
 
-    /// Returns nil if the collector took the message, otherwise the reason.
-    private static func send(
-        _ message: [UInt8], to url: String, _ fields: HTTPFields, over transport: any HTTPTransport
-    ) async -> String? {
-        var options = TransferOptions()
-        options.connectTimeout = .seconds(5)
-        options.maxTime = .seconds(5)
-        options.retry.maxRetries = 0
-        let request = TransferRequest(url: url, method: .post, fields: fields, body: message, options: options)
-        do throws(TransferError) {
-            let status = try await transport.run(request, into: NoBody()).head.status
-            return status.kind == .successful ? nil : "status \(status.code)"
-        } catch {
-            return "\(error)"
-        }
+extension HTTPTransport {
+    /// The status of the response to a request that succeeds within five seconds, without retries, or not at all.
+    func quickStatus(of request: TransferRequest) async throws(TransferError) -> HTTPResponse.Status {
+        var request = request
+        request.options.connectTimeout = .seconds(5)
+        request.options.maxTime = .seconds(5)
+        request.options.retry.maxRetries = 0
+        return try await run(request, into: NoBody()).head.status
     }
 }
