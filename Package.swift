@@ -29,6 +29,7 @@ let package = Package(
         .library(name: "ImageCache", targets: ["ImageCache", "Transfer"]),
         .library(name: "HTTPCaching", targets: ["HTTPCaching", "HTTPSemantics"]),
         .library(name: "MemoryCache", targets: ["MemoryCache"]),
+        .library(name: "RecordLists", targets: ["RecordLists"]),
         .library(name: "ImageCacheTesting", targets: ["ImageCacheTesting"]),
         .executable(name: "imgcache", targets: ["imgcache"]),
         .executable(name: "imgcache-server", targets: ["imgcache-server"]),
@@ -70,6 +71,7 @@ let package = Package(
         .target(
             name: "DynamicLibraries", dependencies: ["ConcurrencyPrimitives"], swiftSettings: strict,
             linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+        .target(name: "JSONParsing", dependencies: ["TextIdentity"], swiftSettings: strict),
         .target(name: "ProcessLimits", swiftSettings: strict),
         .target(name: "TextIdentity", swiftSettings: strict),
         .target(name: "Units", swiftSettings: strict),
@@ -110,10 +112,19 @@ let package = Package(
             name: "ImageCache",
             dependencies: [
                 "CXXHash", "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCodec",
-                "ConcurrencyPrimitives",
+                "ConcurrencyPrimitives", "JSONParsing",
                 "MemoryCache", "RemoteStore", "TextIdentity", "Transfer", "Units", "WorkerProcesses", httpTypes,
                 logging,
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
+            ],
+            swiftSettings: strict
+        ),
+        // Lists of records in sync with a server.
+        .target(
+            name: "RecordLists",
+            dependencies: [
+                "ConcurrencyPrimitives", "DiskStore", "HTTPSemantics", "ImageCache", "JSONParsing", "TextIdentity",
+                "Transfer", "Units", httpTypes,
             ],
             swiftSettings: strict
         ),
@@ -127,8 +138,8 @@ let package = Package(
             name: "imgcache",
             dependencies: [
                 "DiskStore", "Digests", "DownloadLists", "HTTPSemantics", "ImageCache", "ImageCodec",
-                "ConcurrencyPrimitives", "ProcessLimits", "RemoteStore", "TextIdentity", "Transfer",
-                "URLSigning", "Units", "Zsync", logging,
+                "ConcurrencyPrimitives", "JSONParsing", "ProcessLimits", "RecordLists", "RemoteStore", "TextIdentity",
+                "Transfer", "URLSigning", "Units", "Zsync", logging,
                 argumentParser,
             ],
             swiftSettings: strict
@@ -170,7 +181,7 @@ let package = Package(
             name: "imgcache-server",
             dependencies: [
                 "CLinux", "Digests", "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy",
-                "ImageProxyAdmin", "ConcurrencyPrimitives", "ProcessLimits", "RemoteStore", "Transfer",
+                "ImageProxyAdmin", "ConcurrencyPrimitives", "JSONParsing", "ProcessLimits", "RemoteStore", "Transfer",
                 "URLSigning", "Units", httpTypes,
                 logging,
                 product("Configuration", "swift-configuration", for: "Service"),
@@ -198,6 +209,12 @@ let package = Package(
             name: "TestSupport", dependencies: ["ConcurrencyPrimitives", "ImageCodec", logging],
             path: "Tests/TestSupport",
             swiftSettings: strict),
+        .target(
+            name: "CacheTestSupport",
+            dependencies: [
+                "ConcurrencyPrimitives", "ImageCache", "ImageCacheTesting", "TestSupport", logging,
+            ],
+            path: "Tests/CacheTestSupport", swiftSettings: strict),
         // A process whose every system call is seen, and may be its last (see Tests/CrashPoints/CrashPoints.swift).
         .target(name: "CTracing", path: "Tests/CTracing"),
         .executableTarget(
@@ -207,6 +224,7 @@ let package = Package(
         .testTarget(name: "DigestsTests", dependencies: ["Digests"], swiftSettings: strict),
         .testTarget(name: "DownloadListsTests", dependencies: ["Digests", "DownloadLists"], swiftSettings: strict),
         .testTarget(name: "DynamicLibrariesTests", dependencies: ["DynamicLibraries"], swiftSettings: strict),
+        .testTarget(name: "JSONParsingTests", dependencies: ["JSONParsing", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "TextIdentityTests", dependencies: ["TextIdentity"], swiftSettings: strict),
         .testTarget(name: "UnitsTests", dependencies: ["Units"], swiftSettings: strict),
         .testTarget(name: "WorkerProcessesTests", dependencies: ["WorkerProcesses"], swiftSettings: strict),
@@ -243,10 +261,19 @@ let package = Package(
         .testTarget(
             name: "ImageCacheTests",
             dependencies: [
-                "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCache", "ImageCacheTesting", "ImageCodec",
+                "CacheTestSupport", "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCache",
+                "ImageCacheTesting", "ImageCodec",
                 "ConcurrencyPrimitives", "MemoryCache", "RemoteStore",
                 "TestSupport", "TextIdentity",
-                "Transfer", "WorkerProcesses", httpTypes, logging,
+                "Transfer", "WorkerProcesses", httpTypes,
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "RecordListsTests",
+            dependencies: [
+                "CacheTestSupport", "ConcurrencyPrimitives", "DiskStore", "ImageCache", "ImageCacheTesting",
+                "RecordLists",
+                "TestSupport", "Transfer", httpTypes,
             ],
             swiftSettings: strict),
         .testTarget(

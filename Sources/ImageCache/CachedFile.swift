@@ -42,7 +42,7 @@ public struct CachedFile: Sendable {
     /// The handling by the cache (RFC 9211), for a `Cache-Status` field or a log.
     public internal(set) var cacheStatus: CacheStatus
 
-    let body: StoredBody
+    package let body: StoredBody
     /// The generation of the resource. Images derived from the file may be kept while the generation is current.
     var generation: Generation
 

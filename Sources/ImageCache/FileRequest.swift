@@ -119,7 +119,7 @@ public struct FileRequest: Sendable {
 
     /// The date of `If-Modified-Since` in a request for the changes since then. Its response is not a representation of the resource, and a
     /// 304 fails with `status(304)`. Such a request has its own ``key``.
-    var changedSince: String?
+    package var changedSince: String?
 
     /// True to wait for a revalidation that `stale-while-revalidate` would run in the background.
     var awaitsRevalidation = false

@@ -45,19 +45,6 @@ struct RequestIdentityTests {
         #expect(Set([composed, decomposed].map { RemoteInvalidation.prefix($0) }).count == 2)
     }
 
-    @Test func `a page of records matches ids by their bytes`() throws {
-        let ids = ["caf\u{E9}", "cafe\u{301}"]
-        let asked = ids.map { id in
-            PendingItem(item: ListedItem(id: id, isNumeric: false), place: .first(ofAttempt: 0), revision: 1)
-        }
-        let found = ids.reversed().map { (id: $0, body: Array($0.utf8)) }
-        let page = try ListPage(found, asked: asked)
-        #expect(page.records.count == 2 && page.missing.isEmpty)
-        for record in page.records { #expect(Array(record.item.id.utf8) == record.body) }
-        let one = try ListPage([found[0]], asked: asked)
-        #expect(one.missing.map { Array($0.item.id.utf8) } == [Array(ids[0].utf8)])
-    }
-
     @Test func `credentials that differ in such bytes have namespaces of their own`() {
         let owners = [[0xFF], [0xFE], Array("a".utf8)].map {
             ResolvedRequest.namespace(of: request(.authorization, $0), userinfo: nil)

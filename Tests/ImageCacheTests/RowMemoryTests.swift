@@ -1,3 +1,4 @@
+import CacheTestSupport
 import ImageCacheTesting
 import ImageCodec
 import TestSupport

@@ -76,12 +76,20 @@ extension BlockingOperations {
         try translating { try store.removePartials(for: partial.key) }
     }
 
+    /// Removes the lists and the pins of an owner.
+    private func removeRetained(ofOwner owner: String) throws(ImageCacheError) {
+        try translating {
+            try store.removeLists(owner: owner)
+            try store.removePinSets(owner: owner)
+        }
+    }
+
     /// Removes the entries and partials in the namespace of a request's owner or credentials, or in the shared namespace if it has neither.
     /// The request's URL is not used.
     package func removeNamespace(of request: FileRequest) throws(ImageCacheError) -> RemovalResult {
         let namespace = ResolvedRequest.namespace(of: request, userinfo: nil)
         cache.forgetImages()
-        if let owner = request.owner { try cache.removeRetained(ofOwner: owner) }
+        if let owner = request.owner { try removeRetained(ofOwner: owner) }
         return try translating {
             var keys: [EntryKey] = []
             try store.list { entry in

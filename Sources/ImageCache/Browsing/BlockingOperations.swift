@@ -4,7 +4,7 @@ package import DiskStore
 package struct BlockingOperations: Sendable {
     let cache: DownloadCache
 
-    var store: DiskStore { cache.fetcher.store }
+    package var store: DiskStore { cache.fetcher.store }
 }
 
 extension DownloadCache {
@@ -85,14 +85,14 @@ extension BlockingOperations {
     /// Writes pending access dates.
     package func flush() throws(ImageCacheError) { try translating { try store.flush() } }
 
-    func translating<Result>(_ body: () throws -> Result) throws(ImageCacheError) -> Result {
+    package func translating<Result>(_ body: () throws -> Result) throws(ImageCacheError) -> Result {
         do { return try body() } catch { throw ImageCacheError(any: error) }
     }
 }
 
 extension ImageCacheError {
     /// Translates an error of a module, or of a closure of the caller.
-    init(any error: any Error) {
+    package init(any error: any Error) {
         switch error {
         case let error as StoreError: self.init(error)
         case let error as ImageCacheError: self = error

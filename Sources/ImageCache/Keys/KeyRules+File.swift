@@ -2,6 +2,7 @@ import Digests
 import FoundationEssentials
 import Glibc
 public import HTTPCaching
+import JSONParsing
 
 /// The file of key rules in a cache directory.
 ///

@@ -1,7 +1,7 @@
-import Transfer
+package import Transfer
 
 /// The time to wait for another request that holds the key, in this process or another.
-enum KeyWaiting: Sendable, Equatable {
+package enum KeyWaiting: Sendable, Equatable {
     /// Does not wait.
     case none
     /// Waits while the other request makes progress, within the request's own time-outs.
@@ -12,7 +12,7 @@ enum KeyWaiting: Sendable, Equatable {
 
 /// Limits the wait for a key's lock. The lock's holder may be stopped, block on a pipe, or be slower than the waiter's own time-outs allow. After
 /// the wait, the request continues without the lock, which prevents duplicate work and protects no data.
-struct KeyPatience: Sendable {
+package struct KeyPatience: Sendable {
     private let stall: Duration
     private let total: Duration?
     private let began: ContinuousClock.Instant
@@ -21,7 +21,7 @@ struct KeyPatience: Sendable {
 
     /// - Parameter options: The waiter's options. Its own transfer would wait for the first byte as long as the longer of its connect and stall
     ///   time-outs.
-    init(_ waiting: KeyWaiting, _ options: TransferOptions, now: ContinuousClock.Instant) {
+    package init(_ waiting: KeyWaiting, _ options: TransferOptions, now: ContinuousClock.Instant) {
         switch waiting {
         case .none: (stall, total) = (.zero, .zero)
         case .untilStalled: (stall, total) = (max(options.connectTimeout, options.stallTimeout), options.maxTime)
@@ -34,7 +34,7 @@ struct KeyPatience: Sendable {
     /// Returns true to continue waiting.
     ///
     /// - Parameter progress: A number that grows with the bytes that the holder has on disk.
-    mutating func lasts(at now: ContinuousClock.Instant, progress: Int64) -> Bool {
+    package mutating func lasts(at now: ContinuousClock.Instant, progress: Int64) -> Bool {
         if let known = self.progress, progress != known { progressed = now }
         self.progress = progress
         return now - progressed < stall && total.map { now - began < $0 } ?? true

@@ -170,5 +170,5 @@ final class SharedTaskPool<Key: Hashable & Sendable, Context: Sendable, Value: S
 }
 
 extension ImageCacheError {
-    static var cancelled: ImageCacheError { ImageCacheError(.cancelled, message: "cancelled") }
+    package static var cancelled: ImageCacheError { ImageCacheError(.cancelled, message: "cancelled") }
 }

@@ -1,5 +1,5 @@
 import ConcurrencyPrimitives
-import DiskStore
+package import DiskStore
 import TextIdentity
 
 extension DownloadCache {
@@ -55,6 +55,11 @@ extension DownloadCache {
         return pinned
     }
 
+    /// The pin of a request, to be stored with a set.
+    package func newPin(for request: FileRequest) throws(ImageCacheError) -> NewPin {
+        try PinRequest.pin(for: request, by: fetcher.rules)
+    }
+
     private func savePins(
         _ requests: [FileRequest]?, as name: String, owner: String, _ options: PinOptions?
     ) throws(ImageCacheError) -> (PinSetState, [EntryKey: FileRequest]) {
@@ -69,7 +74,7 @@ extension DownloadCache {
             var pins: [NewPin] = []
             for request in requests {
                 do throws(ImageCacheError) {
-                    let pin = try PinRequest.pin(for: request, by: fetcher.rules)
+                    let pin = try newPin(for: request)
                     pins.append(pin)
                     known[pin.key] = request
                 } catch { throw error.with(url: request.url) }

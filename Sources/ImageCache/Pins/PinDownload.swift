@@ -1,9 +1,9 @@
-import DiskStore
+package import DiskStore
 import FoundationEssentials
 import Transfer
 
 /// Downloads the missing members of a set in parallel, with background priority.
-struct PinDownload: Sendable {
+package struct PinDownload: Sendable {
     let cache: DownloadCache
     let set: PinSetState
     /// True to revalidate stored members.
@@ -13,11 +13,16 @@ struct PinDownload: Sendable {
     var width = 4
 
     /// A member that failed.
-    struct Failure: Sendable {
-        var record: String
-        var url: String
-        var message: String
+    package struct Failure: Sendable {
+        package var record: String
+        package var url: String
+        package var message: String
         var error: ImageCacheError
+    }
+
+    package init(cache: DownloadCache, set: PinSetState) {
+        self.cache = cache
+        self.set = set
     }
 
     private enum Outcome: Sendable {
@@ -30,7 +35,7 @@ struct PinDownload: Sendable {
     /// Tries each member once.
     ///
     /// - Throws: `store(full)` if a new set does not fit next to the other pins; the set is then removed. `cancelled`.
-    func run() async throws(ImageCacheError) -> [Failure] {
+    package func run() async throws(ImageCacheError) -> [Failure] {
         var failures: [Failure] = []
         var stop: ImageCacheError?
         await withTaskGroup(of: Outcome.self) { group in

@@ -1,6 +1,6 @@
 /// The state of a set of pins.
 public struct PinSet: Sendable {
-    /// The set's name. For the files of a ``RecordList``: the list's name, behind `GROUP/` if it has a group.
+    /// The set's name. For the files of a list of records: the list's name, behind `GROUP/` if it has a group.
     public var name: String
     /// The set's owner.
     public var owner: String?

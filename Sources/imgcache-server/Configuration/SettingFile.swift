@@ -2,6 +2,7 @@ import Digests
 import FoundationEssentials
 import Glibc
 import ImageCache
+import JSONParsing
 
 /// The configuration file: one JSON object whose keys are the settings' names, and `origins`; comments are allowed. Parsed by JSONDecoder:
 /// swift-configuration's own JSON provider requires all of Foundation, and does not report unknown keys.

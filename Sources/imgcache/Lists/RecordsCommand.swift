@@ -1,5 +1,6 @@
 import ArgumentParser
 import ImageCache
+import RecordLists
 
 struct RecordsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,8 @@
 import ArgumentParser
 import HTTPSemantics
 import ImageCache
+import JSONParsing
+import RecordLists
 import Units
 
 struct SyncCommand: AsyncParsableCommand {

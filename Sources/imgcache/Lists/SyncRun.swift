@@ -1,5 +1,7 @@
 import ConcurrencyPrimitives
 import ImageCache
+import JSONParsing
+import RecordLists
 
 /// Runs `imgcache sync`: prints the changes as they happen.
 struct SyncRun: Sendable {

@@ -2,6 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 import ImageCache
+import JSONParsing
 
 /// The user's defaults for options: `$XDG_CONFIG_HOME/imgcache/config.json`, otherwise `~/.config/imgcache/config.json`.
 ///

@@ -1,3 +1,4 @@
+import CacheTestSupport
 import HTTPTypes
 import ImageCache
 import ImageCacheTesting

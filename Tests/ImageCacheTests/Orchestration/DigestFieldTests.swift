@@ -1,3 +1,4 @@
+import CacheTestSupport
 import Digests
 import Foundation
 import ImageCacheTesting

@@ -1,8 +1,10 @@
+import CacheTestSupport
 import ConcurrencyPrimitives
 import Foundation
 import HTTPTypes
 import ImageCache
 import ImageCacheTesting
+import RecordLists
 import TestSupport
 import Testing
 import Transfer
@@ -121,23 +123,27 @@ import Transfer
         #expect(try await list.records(limit: 9).records.count == 3)
     }
 
-    @Test func `a pinned file is served when its origin cannot be reached, as its set allows`() async throws {
-        let isDown = Locked(false)
+    @Test func `the files of a list are a set, too`() async throws {
         let bench = try Bench { request in
-            var response = ScriptedRepresentation([1, 2, 3], [.cacheControl: "max-age=60, must-revalidate"]).response(
-                to: request)
-            if isDown.withLock({ $0 }) { response.failure = .connect }
-            return response
+            switch request.path {
+            case "/ids": ScriptedResponse(body: Array("[1,2]".utf8))
+            case "/page":
+                ScriptedResponse(
+                    body: Array(#"[{"id":1,"images":["/a","/b"]},{"id":2,"images":["http://other.example/c"]}]"#.utf8))
+            default: ScriptedRepresentation([1, 2, 3]).response(to: request)
+            }
         }
-        let set = try await bench.cache.pin(
-            [bench.request()], as: "trip", options: PinOptions(maxStale: .seconds(86_400)))
-        #expect(set.isComplete && set.bytes == 3)
-        isDown.withLock { $0 = true }
-        bench.advance(seconds: 3600)
-        #expect(try await bench.cache.file(for: bench.request()).source == .stale)
-        bench.advance(seconds: 100_000)
-        await #expect(throws: ImageCacheError.self) { try await bench.cache.file(for: bench.request()) }
-        #expect(try await bench.cache.unpin("trip"))
+        var source = JSONListSource(ids: "http://origin.example/ids") { _ in FileRequest("http://origin.example/page") }
+        source.files = JSONListSource.files(
+            at: [try #require(JSONPointer("/images"))], relativeTo: "http://origin.example/page")
+        source.minimumInterval = .zero
+        let list = try bench.cache.list("photos", group: "work", owner: "ann", source: source)
+        try await list.sync().finish()
+        let set = try #require(try await bench.cache.pins().first)
+        #expect(set.name == "work/photos" && set.owner == "ann" && set.isOfList && set.total == 3 && set.present == 3)
+        let files = bench.transport.requests.filter { $0.path.count == 2 }
+        #expect(files.count == 3 && files.allSatisfy { $0.priority == .background })
+        try await bench.cache.remove(.owner("ann"))
         #expect(try await bench.cache.pins().isEmpty)
     }
 }

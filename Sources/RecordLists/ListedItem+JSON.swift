@@ -1,6 +1,7 @@
 import DiskStore
 import FoundationEssentials
 import HTTPSemantics
+import JSONParsing
 import TextIdentity
 
 /// An element of an array of ids.

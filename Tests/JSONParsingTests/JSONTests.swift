@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import ImageCache
+@testable import JSONParsing
 
 @Suite("JSON, an element at a time") struct JSONElementsTests {
     /// The elements of a text that comes in pieces of such a length.
@@ -111,18 +111,5 @@ import Testing
         }
         #expect(try #require(JSONPointer("")).value(in: document) == document)
         for text in ["foo", "/a~", "/a~2"] { #expect(JSONPointer(text) == nil, "\(text)") }
-    }
-}
-
-@Suite("Listed ids") struct ListedElementTests {
-    private func recency(_ json: String) -> Int64 { ListedElement.recency(Array(json.utf8)) }
-
-    @Test func `are ordered by their modification times, however they are written`() {
-        #expect(recency("1700000000") == 1_700_000_000_000)
-        #expect(recency("1700000000.5") == 1_700_000_000_500)
-        #expect(recency("\"2023-11-14T22:13:20Z\"") == 1_700_000_000_000)
-        #expect(recency("\"2023-11-14T22:13:20.250Z\"") == 1_700_000_000_250)
-        #expect(recency("\"Tue, 14 Nov 2023 22:13:20 GMT\"") == 1_700_000_000_000)
-        #expect(recency("\"v7\"") == 0)
     }
 }

@@ -1,4 +1,6 @@
 import HTTPSemantics
+public import ImageCache
+public import JSONParsing
 
 /// A server's list as JSON: one request for the array of ids, and requests for pages of records.
 ///
@@ -47,7 +49,7 @@ public struct JSONListSource: Sendable {
 
     /// Splits a page that is not JSON into records with their ids. Default: none.
     ///
-    /// An error that this closure throws ends the sync with ``ImageCacheError/Code/wrongBytes``. ``ListRecord/decoded(as:by:)``,
+    /// An error that this closure throws ends the sync with the code `wrongBytes`. ``ListRecord/decoded(as:by:)``,
     /// ``ListRecord/json``, ``sortKey`` and pointers require records in JSON.
     public var records: (@Sendable (_ page: [UInt8]) throws -> [(id: String, body: [UInt8])])?
 

@@ -1,8 +1,10 @@
+import CacheTestSupport
 import ConcurrencyPrimitives
 import Foundation
 import HTTPTypes
 import ImageCache
 import ImageCacheTesting
+import RecordLists
 import TestSupport
 import Testing
 

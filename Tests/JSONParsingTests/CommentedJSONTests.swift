@@ -1,6 +1,6 @@
 import Testing
 
-@testable import ImageCache
+@testable import JSONParsing
 
 @Suite("JSON with comments")
 struct CommentedJSONTests {

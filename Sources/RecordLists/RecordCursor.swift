@@ -1,4 +1,5 @@
 import DiskStore
+import ImageCache
 
 /// Encodes places in an order of records as opaque text.
 enum RecordCursor {

@@ -1,4 +1,6 @@
 import DiskStore
+import ImageCache
+import JSONParsing
 import Transfer
 
 /// Fetches the pages of a sync in parallel, newest ids first. Each page is stored together with the state of its ids.
@@ -136,8 +138,7 @@ struct ListPages: Sendable {
         var pins: [NewPin] = []
         for file in files(ListRecord(record.item, body: record.body)) {
             let request = sync.requestOfList(file)
-            do throws(ImageCacheError) { pins.append(try PinRequest.pin(for: request, by: cache.fetcher.rules)) } catch
-            {
+            do throws(ImageCacheError) { pins.append(try cache.newPin(for: request)) } catch {
                 failures.append(
                     FailedRecord(
                         id: record.item.id, isNumericID: record.item.isNumeric, file: request.urlWithoutUserinfo,

@@ -1,5 +1,6 @@
 import DiskStore
 public import FoundationEssentials
+import JSONParsing
 
 /// The record of one id of a ``RecordList``, with the bytes that the server sent.
 public struct ListRecord: Sendable, Hashable, Identifiable {

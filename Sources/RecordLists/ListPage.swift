@@ -1,4 +1,5 @@
 import DiskStore
+import JSONParsing
 import TextIdentity
 
 /// A page of records from the server: the requested records, and the ids without one.

@@ -1,32 +1,37 @@
 /// An element of a JSON array, or a member of a JSON object.
-struct JSONElement {
+package struct JSONElement {
     /// The member's name; `nil` in an array.
-    var name: String?
+    package var name: String?
     /// The bytes of the value in the text.
-    var value: [UInt8]
-    var place: JSONPlace
+    package var value: [UInt8]
+    package var place: JSONPlace
 }
 
 /// A position in a text.
-struct JSONPlace: Equatable, CustomStringConvertible {
+package struct JSONPlace: Equatable, CustomStringConvertible {
     /// Counted from 1.
-    var line = 1
+    package var line = 1
     /// Counted from 0.
-    var byte: Int64 = 0
+    package var byte: Int64 = 0
 
-    var description: String { "line \(line), byte \(byte)" }
+    package var description: String { "line \(line), byte \(byte)" }
 }
 
 /// A text that is invalid or unexpected JSON.
-struct JSONFault: Error, CustomStringConvertible {
-    var reason: String
-    var place: JSONPlace
+package struct JSONFault: Error, CustomStringConvertible {
+    package var reason: String
+    package var place: JSONPlace
 
-    var description: String { "\(place): \(reason)" }
+    package init(reason: String, place: JSONPlace) {
+        self.reason = reason
+        self.place = place
+    }
+
+    package var description: String { "\(place): \(reason)" }
 }
 
 /// Splits a JSON array or object into elements as it arrives. Only one element is in memory at a time.
-struct JSONElements {
+package struct JSONElements {
     /// The size limit of an element in bytes.
     static let largest = 16 << 20
 
@@ -41,10 +46,10 @@ struct JSONElements {
     private var isInElement = false
 
     /// - Parameter reason: The error for a text that is not an array; `nil` to allow objects.
-    init(ofArray reason: String? = nil) { arrayReason = reason }
+    package init(ofArray reason: String? = nil) { arrayReason = reason }
 
     /// Parses the next bytes of the text, and calls `element` with each element that ends in them.
-    mutating func append(
+    package mutating func append(
         _ bytes: UnsafeRawBufferPointer, _ element: (JSONElement) throws -> Void
     ) throws {
         for byte in bytes {
@@ -56,7 +61,7 @@ struct JSONElements {
     }
 
     /// Checks that the text is complete.
-    mutating func end() throws {
+    package mutating func end() throws {
         if place.byte == 0 { throw JSONFault(reason: "the text is empty", place: place) }
         if !validator.end() { throw JSONFault(reason: "the text ends in the middle of a value", place: place) }
     }

@@ -1,5 +1,6 @@
 import ConcurrencyPrimitives
 import DiskStore
+public import ImageCache
 
 extension DownloadCache {
     /// A handle to a list of records by its name. Creating it neither reads the store nor contacts the server.
@@ -11,7 +12,7 @@ extension DownloadCache {
     ///   - group: A group of lists, such as an account, that can be removed together.
     ///   - owner: The list's owner, which is also the owner of the source's requests unless they name one.
     ///   - source: The list's source on a server; `nil` for a list that is only read.
-    /// - Throws: ``ImageCacheError`` with code `invalidRequest` for an empty name.
+    /// - Throws: `ImageCacheError` with code `invalidRequest` for an empty name.
     public func list(
         _ name: String, group: String? = nil, owner: String? = nil, source: JSONListSource? = nil
     ) throws(ImageCacheError) -> RecordList {
@@ -24,14 +25,6 @@ extension DownloadCache {
     public func removeLists(inGroup group: String, owner: String? = nil) async throws(ImageCacheError) {
         try await executor.run { [self] () throws(ImageCacheError) in
             try blocking.translating { try blocking.store.removeLists(owner: owner ?? "", group: group) }
-        }
-    }
-
-    /// Removes the lists and the pins of an owner.
-    func removeRetained(ofOwner owner: String) throws(ImageCacheError) {
-        try blocking.translating {
-            try blocking.store.removeLists(owner: owner)
-            try blocking.store.removePinSets(owner: owner)
         }
     }
 }

@@ -1,6 +1,7 @@
 import ConcurrencyPrimitives
 import DiskStore
 import Glibc
+public import ImageCache
 
 /// A local copy of a list on a server: ids, and their records.
 ///
@@ -45,8 +46,8 @@ public struct RecordList: Sendable {
     /// Each page is stored in one transaction with the state of its ids. Ids that the server no longer lists are removed with their records
     /// once the new array is complete.
     ///
-    /// The sequence throws ``ImageCacheError``: `wrongBytes` with URL and position for an invalid response, or an error of
-    /// ``DownloadCache/file(for:)-(FileRequest)``. Ids that are still pending are fetched by the next sync.
+    /// The sequence throws `ImageCacheError`: `wrongBytes` with URL and position for an invalid response, or an error of
+    /// `DownloadCache.file(for:)`. Ids that are still pending are fetched by the next sync.
     public func sync() -> RecordListSync {
         RecordListSync(on: cache.executor) { [self] (send) async throws(ImageCacheError) in
             guard let source else {
@@ -66,7 +67,7 @@ public struct RecordList: Sendable {
     ///   - range: The range of ids or keys; only with ``RecordOrder/id`` and ``RecordOrder/key``.
     ///   - limit: The maximum number of records, at least 1.
     ///   - cursor: ``RecordPage/next`` of the previous page in the same order; `nil` for the first page.
-    /// - Throws: ``ImageCacheError`` with code `invalidRequest` for a cursor that is invalid in this order.
+    /// - Throws: `ImageCacheError` with code `invalidRequest` for a cursor that is invalid in this order.
     public func records(
         sortedBy order: RecordOrder = .order, descending: Bool = false, in range: ClosedRecordRange? = nil, limit: Int,
         after cursor: String? = nil

@@ -2,6 +2,7 @@ import DiskStore
 import FoundationEssentials
 import HTTPSemantics
 import HTTPTypes
+import ImageCache
 
 /// The request for a list's array of ids: for the whole array, or for the changes since the previous one.
 struct ListArrayRequest {

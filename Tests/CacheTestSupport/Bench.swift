@@ -1,24 +1,24 @@
 import ConcurrencyPrimitives
 import Foundation
-import ImageCache
-import ImageCacheTesting
+package import ImageCache
+package import ImageCacheTesting
 import Logging
-import TestSupport
+package import TestSupport
 import Testing
 
 /// A cache in its own directory, over a scripted transport, with a clock that the test sets.
-final class Bench: Sendable {
-    let cache: DownloadCache
-    let transport: ScriptedTransport
-    let directory: TestDirectory
+package final class Bench: Sendable {
+    package let cache: DownloadCache
+    package let transport: ScriptedTransport
+    package let directory: TestDirectory
     private let clock: Locked<Date>
     /// The same for all, so that what one has stored is not from the future for another.
     private static let start = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded())
 
-    static let url = "http://origin.example/a"
+    package static let url = "http://origin.example/a"
 
     /// - Parameter mode: `.shared`: a proxy's.
-    init(
+    package init(
         _ mode: CacheMode = .private, in directory: TestDirectory? = nil,
         _ configure: (inout DownloadCache.Configuration) -> Void = { _ in },
         script: @escaping @Sendable (ScriptedRequest) -> ScriptedResponse
@@ -40,43 +40,43 @@ final class Bench: Sendable {
     }
 
     /// Serves one representation under every path.
-    convenience init(_ representation: ScriptedRepresentation, _ mode: CacheMode = .private) throws {
+    package convenience init(_ representation: ScriptedRepresentation, _ mode: CacheMode = .private) throws {
         try self.init(mode) { representation.response(to: $0) }
     }
 
-    func advance(seconds: Double) { clock.withLock { $0 += seconds } }
+    package func advance(seconds: Double) { clock.withLock { $0 += seconds } }
 
     /// The methods of the requests so far.
-    var sent: [String] { transport.requests.map(\.method.rawValue) }
+    package var sent: [String] { transport.requests.map(\.method.rawValue) }
 
     // MARK: Consumers
 
     /// The ways to the same bytes.
-    enum Consumer: String, Sendable, CaseIterable, CustomTestStringConvertible {
+    package enum Consumer: String, Sendable, CaseIterable, CustomTestStringConvertible {
         case file, proxied, answer
 
-        var testDescription: String { rawValue }
+        package var testDescription: String { rawValue }
     }
 
     /// The result of a consumer.
-    struct Outcome: Sendable {
-        var body: Body
-        var status: CacheStatus
-        var code: Int
+    package struct Outcome: Sendable {
+        package var body: Body
+        package var status: CacheStatus
+        package var code: Int
     }
 
-    func request(_ change: (inout FileRequest) -> Void = { _ in }) -> FileRequest {
+    package func request(_ change: (inout FileRequest) -> Void = { _ in }) -> FileRequest {
         var request = FileRequest(Self.url)
         request.transfer.userAgent = ""
         change(&request)
         return request
     }
 
-    func get(_ consumer: Consumer, _ change: (inout FileRequest) -> Void = { _ in }) async throws -> Outcome {
+    package func get(_ consumer: Consumer, _ change: (inout FileRequest) -> Void = { _ in }) async throws -> Outcome {
         try await get(consumer, request(change))
     }
 
-    func get(_ consumer: Consumer, _ request: FileRequest) async throws -> Outcome {
+    package func get(_ consumer: Consumer, _ request: FileRequest) async throws -> Outcome {
         switch consumer {
         case .file:
             let file = try await cache.file(for: request)
@@ -93,30 +93,30 @@ final class Bench: Sendable {
     }
 
     /// The response that is in memory once it was asked for twice. It is used for a second, which may pass here.
-    func hotResponse() async throws -> HotResponse {
+    package func hotResponse() async throws -> HotResponse {
         while true {
             if let answer = cache.hotResponse(for: request()) { return answer }
             _ = try await get(.proxied)
         }
     }
 
-    static func body(of file: CachedFile) throws -> Body {
+    package static func body(of file: CachedFile) throws -> Body {
         Body([UInt8](try Data(contentsOf: URL(filePath: file.path))))
     }
 
-    static func body(of answer: CachedResponse) throws -> Body {
+    package static func body(of answer: CachedResponse) throws -> Body {
         guard let range = answer.range, let descriptor = answer.descriptor else { return Body([]) }
         return Body(try read(range, of: descriptor))
     }
 
-    static func body(of answer: ForwardedResponse) async throws -> Body {
+    package static func body(of answer: ForwardedResponse) async throws -> Body {
         var bytes: [UInt8] = []
         guard let content = answer.body else { return Body([]) }
         for try await piece in content { bytes += try read(piece) }
         return Body(bytes)
     }
 
-    static func read(_ piece: ForwardedBody.Piece) throws -> [UInt8] {
+    package static func read(_ piece: ForwardedBody.Piece) throws -> [UInt8] {
         switch piece {
         case .bytes(let bytes): bytes
         case .stored(let descriptor, let range): try read(range, of: descriptor)
@@ -130,7 +130,8 @@ final class Bench: Sendable {
     }
 
     /// The error that a request fails with.
-    func failure(_ consumer: Consumer, _ change: (inout FileRequest) -> Void = { _ in }) async -> ImageCacheError.Code?
+    package func failure(_ consumer: Consumer, _ change: (inout FileRequest) -> Void = { _ in }) async
+        -> ImageCacheError.Code?
     {
         do {
             _ = try await get(consumer, change)
@@ -143,22 +144,22 @@ final class Bench: Sendable {
 
 extension DownloadCache {
     /// Forwards a request that a test makes in other ways too.
-    func forward(_ request: FileRequest) async throws(ImageCacheError) -> ForwardedResponse {
+    package func forward(_ request: FileRequest) async throws(ImageCacheError) -> ForwardedResponse {
         try await forward(ForwardRequest(request))
     }
 
-    func hotResponse(for request: FileRequest) -> HotResponse? { hotResponse(for: ForwardRequest(request)) }
+    package func hotResponse(for request: FileRequest) -> HotResponse? { hotResponse(for: ForwardRequest(request)) }
 }
 
 /// The bytes of a body, which compare at once and are not printed.
-struct Body: Equatable, ExpressibleByArrayLiteral, CustomStringConvertible, CustomTestStringConvertible {
-    let bytes: [UInt8]
+package struct Body: Equatable, ExpressibleByArrayLiteral, CustomStringConvertible, CustomTestStringConvertible {
+    package let bytes: [UInt8]
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    init(arrayLiteral bytes: UInt8...) { self.bytes = bytes }
+    package init(arrayLiteral bytes: UInt8...) { self.bytes = bytes }
 
-    static func == (left: Body, right: Body) -> Bool {
+    package static func == (left: Body, right: Body) -> Bool {
         guard left.bytes.count == right.bytes.count else { return false }
         return left.bytes.withUnsafeBytes { left in
             right.bytes.withUnsafeBytes { right in
@@ -170,10 +171,10 @@ struct Body: Equatable, ExpressibleByArrayLiteral, CustomStringConvertible, Cust
         }
     }
 
-    var description: String { "\(bytes.count) bytes: \(bytes.prefix(8))" }
-    var testDescription: String { description }
+    package var description: String { "\(bytes.count) bytes: \(bytes.prefix(8))" }
+    package var testDescription: String { description }
 }
 
 extension ScriptedRepresentation {
-    var content: Body { Body(bytes) }
+    package var content: Body { Body(bytes) }
 }

@@ -2,6 +2,8 @@ import ConcurrencyPrimitives
 import DiskStore
 import FoundationEssentials
 import HTTPSemantics
+import ImageCache
+import JSONParsing
 import TextIdentity
 import Transfer
 import Units
@@ -40,7 +42,7 @@ struct ListSync: Sendable {
 
     /// Returns true if the array should be fetched. A date in the future was written before the clock was set back.
     private func isDue(_ list: ListState) -> Bool {
-        let now = cache.fetcher.now().timeIntervalSince1970 * 1000
+        let now = cache.now().timeIntervalSince1970 * 1000
         let age = now - Double(list.checked)
         return list.checked == 0 || age < 0 || age >= source.minimumInterval.inSeconds * 1000
     }

@@ -1,3 +1,5 @@
+import ImageCache
+
 /// A running sync of a ``RecordList``, as a sequence of its changes.
 ///
 ///     for try await change in list.sync() {
@@ -36,7 +38,7 @@ public final class RecordListSync: AsyncSequence, Sendable {
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let sync: RecordListSync
 
-        /// - Throws: ``ImageCacheError``, after all earlier changes were returned.
+        /// - Throws: `ImageCacheError`, after all earlier changes were returned.
         public mutating func next() async throws -> RecordListChange? { try await sync.channel.next() }
     }
 
@@ -44,7 +46,7 @@ public final class RecordListSync: AsyncSequence, Sendable {
 
     /// Waits for the end of the sync and returns its totals.
     ///
-    /// - Throws: ``ImageCacheError``.
+    /// - Throws: `ImageCacheError`.
     @discardableResult
     public func finish() async throws -> RecordListSummary {
         var summary = RecordListSummary()

@@ -3,7 +3,7 @@ import FoundationEssentials
 /// Reads and writes small JSON texts. The texts to read must be valid.
 package enum JSONText {
     /// The text of a string; `nil` for another value, or invalid UTF-8.
-    static func string(_ json: some Collection<UInt8>) -> String? {
+    package static func string(_ json: some Collection<UInt8>) -> String? {
         guard json.first == UInt8(ascii: "\"") else { return nil }
         let inner = json.dropFirst().dropLast()
         if !inner.contains(UInt8(ascii: "\\")) { return String(validating: inner, as: UTF8.self) }
@@ -20,12 +20,12 @@ package enum JSONText {
     /// Encodes an id of a list as JSON.
     package static func id(_ text: String, isNumeric: Bool) -> String { isNumeric ? text : encoded(text) }
 
-    static func isNumber(_ json: some Collection<UInt8>) -> Bool {
+    package static func isNumber(_ json: some Collection<UInt8>) -> Bool {
         json.first.map { $0 == UInt8(ascii: "-") || ($0 >= 0x30 && $0 <= 0x39) } ?? false
     }
 
     /// The members of an object; `nil` for another value.
-    static func members(_ json: [UInt8]) -> [(name: String, value: [UInt8])]? {
+    package static func members(_ json: [UInt8]) -> [(name: String, value: [UInt8])]? {
         guard json.first == UInt8(ascii: "{") else { return nil }
         var members: [(String, [UInt8])] = []
         var elements = JSONElements()
@@ -37,7 +37,7 @@ package enum JSONText {
     }
 
     /// The elements of an array; `nil` for another value.
-    static func elements(_ json: [UInt8]) -> [[UInt8]]? {
+    package static func elements(_ json: [UInt8]) -> [[UInt8]]? {
         guard json.first == UInt8(ascii: "[") else { return nil }
         var values: [[UInt8]] = []
         var elements = JSONElements()

@@ -1,4 +1,5 @@
 import ConcurrencyPrimitives
+import ImageCache
 
 /// A channel of elements between two tasks. The sender waits for a slow receiver, so that memory use is bounded.
 final class ChangeChannel<Element: Sendable>: Sendable {
