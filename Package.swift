@@ -158,7 +158,7 @@ let package = Package(
             name: "ImageProxy",
             dependencies: [
                 "Digests", "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ConcurrencyPrimitives",
-                "RemoteStore", "Transfer", "URLSigning",
+                "RemoteStore", "Transfer", "URLSigning", "Units",
                 httpTypes,
             ],
             swiftSettings: strict
@@ -312,7 +312,8 @@ let package = Package(
         .testTarget(
             name: "ImageProxyAdminTests",
             dependencies: [
-                "ConcurrencyPrimitives", "HTTPCaching", "HTTPServer", "ImageCache", "ImageProxyAdmin", "Units",
+                "ConcurrencyPrimitives", "HTTPCaching", "HTTPServer", "ImageCache", "ImageProxy", "ImageProxyAdmin",
+                "Units",
                 httpTypes,
                 metrics,
             ],

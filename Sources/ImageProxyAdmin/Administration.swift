@@ -17,6 +17,8 @@ package struct Administration: Sendable {
         package var origins: @Sendable () -> OriginSet
         /// The program's version.
         package var version: String
+        /// The settings in force as JSON, without secrets.
+        package var settings: @Sendable () -> String = { "{}" }
         /// The current token for purging, or nil if purging is disabled.
         package var token: @Sendable () -> String? = { nil }
 
@@ -31,6 +33,8 @@ package struct Administration: Sendable {
     /// Records each request.
     package let ranking = RequestRanking()
     package let readiness = Readiness()
+    /// Counts rendered images.
+    package let renders = RenderCounts()
 
     package init() {}
 
@@ -55,7 +59,8 @@ package struct Administration: Sendable {
         let routes = AdminRoutes(
             cache: cache, rules: options.rules, history: history, registry: registry, ranking: ranking,
             readiness: readiness, admission: AdminGuard(names: [address.host] + options.hosts, token: options.token),
-            origins: options.origins, version: options.version, logger: logger)
+            origins: options.origins, settings: options.settings, renders: renders, version: options.version,
+            logger: logger)
         let listener = try await AdminListener.start(routes, on: address)
         if let bound = listener.address, let ip = bound.ipAddress, let port = bound.port {
             logger.notice("administered on \(ListenAddress(host: ip, port: port))")

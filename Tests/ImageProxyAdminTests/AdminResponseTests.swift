@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test func `the page's files are in the binary, and each has its type`() throws {
-        #expect(PageFile.all.count == 15)
+        #expect(PageFile.all.count == 18)
         for file in PageFile.all {
             #expect(file.content.count > 100, "\(file.name)")
             #expect(file.tag.count > 4)

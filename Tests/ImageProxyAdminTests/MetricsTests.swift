@@ -26,7 +26,8 @@ import Units
         var names: Set<String> = []
         for folder in ["Metrics", "Routes"] {
             let path = "Sources/ImageProxyAdmin/\(folder)"
-            for file in try FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent(path).path) {
+            let files = try FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent(path).path)
+            for file in files where file != "Problem.swift" {
                 names.formUnion(
                     try text("\(path)/\(file)").matches(of: #/"(imgcache_\w+)"/#).map { String($0.output.1) })
             }
@@ -52,7 +53,37 @@ import Units
         #expect(asked.subtracting(names).isEmpty)
     }
 
-    @Test func `a combination of dimensions that has not occurred has no line`() {
+    @Test func `the page links to metrics that there are`() throws {
+        let names = try Self.names()
+        let folder = "Sources/ImageProxyAdmin/Page"
+        var linked: Set<String> = []
+        for file in try FileManager.default.contentsOfDirectory(atPath: Self.root.appendingPathComponent(folder).path) {
+            linked.formUnion(try Self.text("\(folder)/\(file)").matches(of: #/imgcache_\w+/#).map { String($0.output) })
+        }
+        let problems = try Self.text("Sources/ImageProxyAdmin/Routes/Problem.swift")
+        linked.formUnion(problems.matches(of: #/imgcache_\w+/#).map { String($0.output) })
+        #expect(linked.count > 15)
+        #expect(linked.subtracting(names).isEmpty)
+    }
+
+    @Test func `one metric is told without the others`() {
+        var text = PrometheusText()
+        text.add("a_total", .counter, 1, help: "First.")
+        text.add("a_total_more", .counter, by: "kind", [("x", 2), ("y", 3)], help: "Second.")
+        text.add("b", .gauge, 4, help: "Third.")
+        #expect(
+            text.family("a_total_more") == """
+                # HELP a_total_more Second.
+                # TYPE a_total_more counter
+                a_total_more{kind="x"} 2
+                a_total_more{kind="y"} 3
+
+                """)
+        #expect(text.family("a_total") == "# HELP a_total First.\n# TYPE a_total counter\na_total 1\n")
+        #expect(text.family("c").isEmpty)
+    }
+
+    @Test func `a counter starts at 0, a histogram has no line before its first value`() {
         let registry = MetricsRegistry()
         Counter(label: "a_total", dimensions: [("status", "2xx")], factory: registry).increment()
         _ = Counter(label: "a_total", dimensions: [("status", "5xx")], factory: registry)
@@ -66,6 +97,9 @@ import Units
             text.text == """
                 # TYPE a_total counter
                 a_total{status="2xx"} 1
+                a_total{status="5xx"} 0
+                # TYPE b_total counter
+                b_total{status="5xx"} 0
                 # TYPE d_total counter
                 d_total 0
 

@@ -1,4 +1,5 @@
 import ConcurrencyPrimitives
+import Foundation
 import Testing
 
 @testable import ImageProxyAdmin
@@ -12,11 +13,19 @@ import Testing
     private let clock = Clock()
     private let ranking: RequestRanking
 
-    init() { ranking = RequestRanking { [clock] in clock.time.withLock { $0 } } }
+    init() {
+        ranking = RequestRanking {
+            [clock] in
+            clock.time.withLock { $0 }
+        } date: {
+            [clock] in
+            Date(timeIntervalSince1970: clock.time.withLock { $0 } / .seconds(1))
+        }
+    }
 
-    private func note(_ target: String, _ duration: Duration = .milliseconds(1), times: Int = 1) {
+    private func note(_ target: String, _ duration: Duration = .milliseconds(1), status: Int = 200, times: Int = 1) {
         for _ in 0..<times {
-            ranking.note(.init(target: target, status: 200, outcome: "hit", bytesSent: 10, duration: duration))
+            ranking.note(.init(target: target, status: status, outcome: "hit", bytesSent: 10, duration: duration))
         }
     }
 
@@ -71,6 +80,29 @@ import Testing
     @Test func `a long target is cut`() {
         note("/" + String(repeating: "ä", count: 5000))
         let target = ranking.mostRequested(1).first?.target ?? ""
-        #expect(target.utf8.count <= RequestRanking.longestTarget + 6 && target.hasSuffix("…"))
+        #expect(target.utf8.count <= RequestRanking.longestText + 6 && target.hasSuffix("…"))
+    }
+
+    @Test func `the targets with the most errors come first, each status apart`() {
+        note("/ok", times: 9)
+        note("/missing", status: 404, times: 3)
+        note("/broken", status: 502, times: 5)
+        note("/broken", status: 503)
+        let failing = ranking.mostFailing(9)
+        #expect(failing.map(\.failing.target) == ["/broken", "/missing", "/broken"])
+        #expect(failing.map(\.failing.status) == [502, 404, 503])
+        #expect(failing.map(\.requests) == [5, 3, 1])
+    }
+
+    @Test func `the latest errors are kept, and many 4xx leave those 5xx`() {
+        note("/broken", status: 500)
+        for number in 1...100 {
+            clock.advance(.seconds(1))
+            note("/\(number)", status: 404)
+        }
+        let failures = ranking.failures(.max)
+        #expect(failures.count == RequestRanking.mostFailures + 1)
+        #expect(failures.first?.sample.target == "/100" && failures.last?.sample.target == "/broken")
+        #expect(ranking.failures(2).map(\.sample.target) == ["/100", "/99"])
     }
 }

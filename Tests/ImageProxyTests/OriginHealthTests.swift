@@ -165,4 +165,35 @@ struct OriginHealthTests {
         #expect(one != gate([.authorization: "two"]).namespace && one != gate([.cookie: "one"]).namespace)
         #expect(one?.contains("one") == false)
     }
+
+    @Test func `the traffic of the last minute has its rate, its errors and the time of its responses`() throws {
+        let health = health(failures: 1000)
+        func transfer(_ outcome: GateOutcome, taking time: Duration = .milliseconds(80)) throws {
+            let admission = try health.begin(asker())
+            clock.advance(by: time)
+            health.finished(outcome, admission)
+        }
+        #expect(health.snapshot.recent == OriginTraffic.Recent())
+        for _ in 0..<8 { try transfer(.responded(.ok)) }
+        try transfer(.responded(.internalServerError))
+        try transfer(.failed, taking: .seconds(30))
+        try transfer(.unknown)
+        clock.advance(by: .seconds(10) - .milliseconds(800))
+        let recent = health.snapshot.recent
+        #expect(abs(recent.requestsPerSecond - 10.0 / 40) < 0.01)
+        #expect(recent.errorRatio == 0.2)
+        let p95 = try #require(recent.p95)
+        #expect(p95 <= .milliseconds(80) && p95 > .milliseconds(60))
+        clock.advance(by: .seconds(70))
+        #expect(health.snapshot.recent == OriginTraffic.Recent())
+        let traffic = health.snapshot.traffic
+        #expect(traffic.counts == [.success: 8, .serverError: 1, .failed: 1])
+    }
+
+    @Test func `without a breaker the traffic is counted all the same`() throws {
+        let health = OriginHealth(nil, now: { [clock] in clock.now })
+        for _ in 0..<3 { health.finished(.responded(.notFound), try health.begin(asker())) }
+        #expect(health.snapshot.traffic.counts == [.clientError: 3])
+        #expect(health.snapshot.recent.errorRatio == 0)
+    }
 }

@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 import landscapes  # noqa: E402
 from chromium import Chromium, find_chromium  # noqa: E402
 from origin import Origin  # noqa: E402
-from service import Service, token  # noqa: E402
+from service import Service, free_port, token  # noqa: E402
 
 binary = None
 
@@ -97,8 +97,11 @@ class Page(unittest.TestCase):
     def test_errors_are_shown_by_their_kind(self):
         name = f"missing-{time.time_ns()}.jpg"
         self.assertEqual(self.service.get("/gallery/" + name, self.service.data)[0], 404)
-        self.browser.wait("/^[1-9]\\d*, 0$/.test(document.getElementById('figure-errors').textContent)")
-        self.assertRegex(self.text("note-errors"), r"^\d.* %, 0.* % of requests$")
+        self.browser.wait("/ of requests; 4xx: [1-9]/.test(document.getElementById('note-errors').textContent)")
+        self.assertEqual(self.text("figure-errors"), "0")
+        for part in ("errors", "failing"):
+            self.browser.wait(f"document.getElementById('{part}').textContent.includes('{name}')", 20)
+        self.assertRegex(self.text("errors"), r"the origin's response · id [0-9a-f]{16}")
         shown = f"[...document.querySelectorAll('.entry')].find((e) => e.textContent.includes('{name}'))"
         self.browser.wait(f"{shown}?.querySelector('.fresh').textContent.startsWith('Status 404. ')")
 
@@ -148,6 +151,65 @@ class Page(unittest.TestCase):
         lives = [re.sub(r"^Status \d+\. ", "", word) for word in words]
         self.assertTrue(all(word.startswith(("Fresh for", "Stale for", "Validated")) for word in lives), words)
         self.assertTrue(any(word.startswith("Fresh for") for word in words))
+
+    def test_what_is_wrong_is_said_first(self):
+        dead = f"http://127.0.0.1:{free_port()}"
+        service = Service(binary, dead, "--isolate-decoders", "off", "--breaker-failures", "3")
+        try:
+            for number in range(4):
+                service.get(f"/broken-{number}.jpg", service.data)
+            browser = self.browser
+            for width in (400, 1400):
+                browser.window(width, 900)
+                browser.open(service.admin + "/")
+                browser.wait("document.querySelectorAll('#problems li').length === 2")
+                self.assertRegex(self.text("problems"), r"^ErrorThe origin .* has failed.*WarningImages are decoded")
+                self.assertRegex(self.text("state"), "^ready, 2 problems, up ")
+                self.assertEqual(browser.value("document.getElementById('dot').dataset.state"), "away")
+                browser.wait("document.querySelector('#origins .row.bad') !== null")
+                self.assertIn("left alone", self.text("origins"))
+                browser.wait("document.querySelector('#errors .bad') !== null", 20)
+                self.assertRegex(self.text("errors"), r"broken-\d\.jpg.*id [0-9a-f]{16}")
+                self.assertEqual(browser.value("document.documentElement.scrollWidth"), width)
+                top = "document.getElementById('problems').getBoundingClientRect().bottom"
+                self.assertLess(browser.value(top), 900)
+        finally:
+            service.close()
+
+    def test_figures_link_to_their_metrics(self):
+        links = self.browser.value("[...document.querySelectorAll('a.metric')].map((a) => a.getAttribute('href'))")
+        self.assertGreater(len(links), 15)
+        for link in set(links):
+            status, _, body = self.service.get("/" + link)
+            name = link.partition("=")[2]
+            self.assertEqual(status, 200)
+            # A histogram has lines once there is a value.
+            if body:
+                self.assertIn(f"# TYPE {name} ".encode(), body)
+
+    def test_images_are_shown_with_their_formats_and_workers(self):
+        self.browser.wait("document.getElementById('images').textContent.includes('in worker processes')")
+        self.assertIn("JPEG", self.text("kinds"))
+
+    def test_entries_are_filtered_and_sorted(self):
+        browser = self.browser
+        choose = "(() => {{ const s = document.getElementById('{}'); s.value = '{}'; s.dispatchEvent(new Event('change')); }})()"
+        everything = len(self.names())
+        browser.value(choose.format("kind", "images"))
+        browser.wait(f"document.querySelectorAll('.entry').length < {everything}")
+        wheres = browser.value("[...document.querySelectorAll('.entry .where')].map((e) => e.textContent)")
+        self.assertTrue(all("fit" in where for where in wheres), wheres)
+        browser.value(choose.format("kind", "files"))
+        browser.value(choose.format("sort", "largest"))
+        sizes = "[...document.querySelectorAll('.entry .where')].map((e) => e.textContent.split(',')[0])"
+        largest = self.service.json("/api/entries?kind=files&sort=largest&limit=1")["entries"][0]["size"]
+        browser.wait(f"{sizes}.length > 1 && !{sizes}[0].includes(' B')")
+        self.assertGreaterEqual(largest, max(e["size"] for e in self.service.json("/api/entries?kind=files")["entries"]))
+
+    def test_the_settings_in_force_are_shown(self):
+        self.browser.click("#settings summary")
+        self.browser.wait("document.getElementById('settings-list').textContent.includes('max-requests')")
+        self.assertNotIn(token, self.text("settings-list"))
 
     # The keyboard alone
 
@@ -245,14 +307,16 @@ class Page(unittest.TestCase):
         browser = self.browser
         reached = []
         browser.value("document.body.tabIndex = -1, document.body.focus(), document.body.removeAttribute('tabindex')")
-        for _ in range(11):
+        for _ in range(70):
             browser.press("Tab")
             reached.append(self.focused())
+            if reached[-1] == "drop danger":
+                break
             self.assertNotEqual(
                 browser.value("(() => { const s = getComputedStyle(document.activeElement); return s.outlineStyle; })()"),
                 "none", f"{reached[-1]} shows no focus")
         self.assertEqual(reached[:2], ["skip", "theme"])
-        for control in ("plot", "search", "purge-many", "open", "drop danger"):
+        for control in ("metric", "plot", "kind", "sort", "search", "purge-many", "open", "drop danger"):
             self.assertIn(control, reached)
         self.assertEqual(reached.count("plot"), 4)
 
@@ -281,7 +345,7 @@ class Page(unittest.TestCase):
           const light = (color) => parts(color).map((v) => v / 255).map((v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
             .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
           const ground = light(getComputedStyle(document.body).backgroundColor);
-          return ['h2', '.note', '.figures dt', '.where', '#theme', '.key'].map((selector) => {
+          return ['h2', '.note', '.figures dt', '.where', '#theme', '.key', '.rows .title', '#origins .good'].map((selector) => {
             const ink = light(getComputedStyle(document.querySelector(selector)).color);
             return (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05);
           });
@@ -293,7 +357,7 @@ class Page(unittest.TestCase):
 
     def test_a_narrow_window_scrolls_in_one_direction_only(self):
         browser = self.browser
-        for width in (360, 600, 900):
+        for width in (360, 400, 600, 900, 1400):
             browser.window(width, 700)
             browser.wait("document.querySelectorAll('.plot path').length > 0")
             time.sleep(0.2)

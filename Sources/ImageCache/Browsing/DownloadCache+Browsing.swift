@@ -33,6 +33,34 @@ extension DownloadCache {
         }
     }
 
+    /// The first entries of an order, for a user interface. This does not count as an access.
+    ///
+    /// - Parameters:
+    ///   - search: As in ``entries(matching:after:limit:)``.
+    ///   - most: The maximum number of entries to examine.
+    ///   - isWanted: Returns true for an entry to return.
+    package func entries(
+        by order: EntryOrder, descending: Bool, matching search: String, examining most: Int, limit: Int,
+        where isWanted: @escaping @Sendable (CacheEntry) -> Bool
+    ) async throws(ImageCacheError) -> [CacheEntry] {
+        let wanted = URLSearch(search)
+        return try await onExecutor { (operations) throws(ImageCacheError) in
+            var found: [CacheEntry] = []
+            var examined = 0
+            try operations.translating {
+                try operations.store.list(by: order, descending: descending) { stored in
+                    examined += 1
+                    if wanted.matches(stored.url) {
+                        let entry = CacheEntry(stored, in: operations.store)
+                        if isWanted(entry) { found.append(entry) }
+                    }
+                    return found.count < limit && examined < most
+                }
+            }
+            return found
+        }
+    }
+
     /// The entry with an id; `nil` if it does not exist. Does not count as an access.
     public func entry(_ id: Int64) async throws(ImageCacheError) -> CacheEntry? {
         try await onExecutor { (operations) throws(ImageCacheError) in

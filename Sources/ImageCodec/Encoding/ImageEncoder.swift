@@ -40,7 +40,7 @@ public struct ImageEncoder: Sendable, Hashable {
     }
 
     /// The formats of the package's own encoders.
-    static let ownFormats: Set<ImageFormat> = [.jpeg, .png, .webp, .avif, .gif]
+    package static let ownFormats: Set<ImageFormat> = [.jpeg, .png, .webp, .avif, .gif]
 
     /// The format of the file.
     public var format: ImageFormat { options.encoding.format }

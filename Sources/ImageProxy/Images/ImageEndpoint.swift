@@ -28,18 +28,23 @@ extension DownloadCache: ThumbnailRendering {}
 package final class ImageEndpoint: RequestHandler {
     let cache: any ThumbnailRendering
     private let rules: ImageRules
+    private let renders: RenderCounts
     private let isCurrent: @Sendable () -> Bool
     let now: @Sendable () -> Date
     let negatives = NegativeResponses<DownloadCache.ResourceState>()
     private let known = ParsedTargets()
 
-    /// - Parameter isCurrent: Returns false once other rules have replaced these.
+    /// - Parameters:
+    ///   - renders: Counts the images that are rendered.
+    ///   - isCurrent: Returns false once other rules have replaced these.
     package init(
-        rules: ImageRules, cache: any ThumbnailRendering, isCurrent: @escaping @Sendable () -> Bool = { true },
+        rules: ImageRules, cache: any ThumbnailRendering, renders: RenderCounts = RenderCounts(),
+        isCurrent: @escaping @Sendable () -> Bool = { true },
         now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.rules = rules
         self.cache = cache
+        self.renders = renders
         self.isCurrent = isCurrent
         self.now = now
     }
@@ -106,6 +111,7 @@ package final class ImageEndpoint: RequestHandler {
     ) async throws(ImageCacheError) -> Response {
         do throws(ImageCacheError) {
             let thumbnail = try await cache.thumbnail(for: request, as: operation.encoding)
+            renders.note(thumbnail, preset: operation.preset)
             let image = ServedImage(thumbnail, operation, name: rules.name)
             if let refusal = image.refusal(rules) {
                 return failure(refusal, of: operation, for: incoming, rules, since: before)

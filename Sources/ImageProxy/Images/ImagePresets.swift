@@ -62,7 +62,9 @@ package struct ImagePresets: Sendable {
         var options: ImageOptions
         /// The options of the preset, or the default ones: the operator's choice.
         var base: ImageOptions
-        var isPreset: Bool
+        /// The name of the preset; nil for options without one.
+        var preset: String?
+        var isPreset: Bool { preset != nil }
         /// The long names of the options that the URL or its preset sets.
         var given: Set<String>
     }
@@ -72,20 +74,21 @@ package struct ImagePresets: Sendable {
         guard !first.isEmpty, !first.contains("="), !presets.isEmpty else {
             if areRequired { throw Self.required }
             let read = try Self.preset(text, over: defaults)
-            return Reading(options: read.options, base: defaults, isPreset: false, given: read.given)
+            return Reading(options: read.options, base: defaults, preset: nil, given: read.given)
         }
-        guard let preset = presets[String(first)] else {
+        let name = String(first)
+        guard let preset = presets[name] else {
             throw ImageOptionError(
                 code: "bad-option", message: "There is no preset \"\(first.prefix(32))\", and an option is name=value.")
         }
         let rest = text[first.endIndex...]
         if rest.isEmpty {
-            return Reading(options: preset.options, base: preset.options, isPreset: true, given: preset.given)
+            return Reading(options: preset.options, base: preset.options, preset: name, given: preset.given)
         }
         if areRequired { throw Self.required }
         let read = try Self.preset(rest.dropFirst(), over: preset.options)
         return Reading(
-            options: read.options, base: preset.options, isPreset: true, given: read.given.union(preset.given))
+            options: read.options, base: preset.options, preset: name, given: read.given.union(preset.given))
     }
 
     private static let required = ImageOptionError(

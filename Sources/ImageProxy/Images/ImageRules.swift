@@ -83,6 +83,8 @@ struct ImageOperation: Sendable {
     /// The names of the client hints on which the image depends.
     var hintNames: [String] = []
     let original: OriginalReference
+    /// The name of the preset that the URL uses.
+    var preset: String?
     /// The expiry of the URL's signature, in seconds since 1970.
     let expiry: Int64?
 }
@@ -135,7 +137,7 @@ extension ImageRules {
             request: request, options: options,
             encoding: options.encoding(for: varies ? AcceptedFormats(accept) : AcceptedFormats()),
             variesOnAccept: varies, hintNames: hintNames, original: OriginalReference(parsed.original, below: prefix),
-            expiry: verified.expiry)
+            preset: reading.preset, expiry: verified.expiry)
     }
 
     func verify(_ target: String, now: Int64) throws(ImageRequestError) -> (target: String, expiry: Int64?) {

@@ -73,9 +73,9 @@ package final class OriginGate: TransferGate {
     package func admit(_ request: TransferRequest) async throws(TransferError) -> GateAdmission {
         // Requests to other hosts do not count for the origin's health, and do not get its keys.
         guard let url = try? HTTPURL(request.url), isOwn(url) else { return GateAdmission(request) }
-        let permit: OriginBreaker.Permit?
+        let admission: OriginHealth.Admission
         do throws(OriginPause) {
-            permit = try health.begin(OriginBreaker.Asker(client: request.client, path: url.path))
+            admission = try health.begin(OriginBreaker.Asker(client: request.client, path: url.path))
         } catch {
             throw TransferError(
                 .leftAlone, url: url.text, "the origin \"\(name)\" has failed, and is left alone for a while",
@@ -85,17 +85,17 @@ package final class OriginGate: TransferGate {
         request.originFields = authorization.fields
         if let signer = authorization.signer {
             do throws(TransferError) { try await sign(&request, url, by: signer) } catch {
-                health.finished(.unknown, permit)
+                health.finished(.unknown, admission)
                 throw error
             }
         }
         guard let trace = RequestSteps.recorder as? Trace else {
-            return GateAdmission(request) { [health] in health.finished($0, permit) }
+            return GateAdmission(request) { [health] in health.finished($0, admission) }
         }
         let (context, end) = trace.beginTransfer(host: url.host)
         request.originFields[.traceParent] = context.text
         return GateAdmission(request) { [health] outcome in
-            health.finished(outcome, permit)
+            health.finished(outcome, admission)
             if case .responded(let status) = outcome { end(status.code) } else { end(nil) }
         }
     }

@@ -18,6 +18,15 @@ package final class OriginHealth: Sendable {
         package var failures = 0
         package var openings = 0
         package var refused = 0
+        package var traffic = OriginTraffic()
+        package var recent = OriginTraffic.Recent()
+    }
+
+    /// A transfer that was admitted.
+    struct Admission {
+        /// nil if the breaker is disabled.
+        let permit: OriginBreaker.Permit?
+        let began: ContinuousClock.Instant
     }
 
     private struct State {
@@ -27,11 +36,13 @@ package final class OriginHealth: Sendable {
         var failures = 0
         var openings = 0
         var refused = 0
+        var traffic = OriginTraffic()
     }
 
     private let state: Locked<State>
     private let now: @Sendable () -> ContinuousClock.Instant
     private let changed: @Sendable (OriginBreaker.Change) -> Void
+    private let started: ContinuousClock.Instant
 
     /// - Parameters:
     ///   - limits: The limits of the breaker, or nil to disable it.
@@ -43,6 +54,7 @@ package final class OriginHealth: Sendable {
         state = Locked(State(breaker: OriginBreaker(limits ?? OriginBreaker.Limits()), limits: limits))
         self.now = now
         self.changed = changed
+        started = now()
     }
 
     /// Applies new limits. Equal limits change nothing.
@@ -55,35 +67,36 @@ package final class OriginHealth: Sendable {
     }
 
     package var snapshot: Snapshot {
-        state.withLock { state in
+        let age = now() - started
+        return state.withLock { state in
             let breaker = state.breaker
             return Snapshot(
                 state: breaker.isClosed ? "closed" : breaker.isHalfOpen ? "half-open" : "open",
                 isAvailable: breaker.isAvailable, failures: state.failures, openings: state.openings,
-                refused: state.refused)
+                refused: state.refused, traffic: state.traffic, recent: state.traffic.recent(at: age))
         }
     }
 
-    /// Admits a transfer. The caller then reports its end with ``finished(_:_:)``.
+    /// Admits a transfer. The caller then reports its outcome with ``finished(_:_:)``.
     ///
-    /// - Returns: The permit of the breaker, or nil if it is disabled.
     /// - Throws: The remaining pause, if the client is refused.
-    func begin(_ asker: OriginBreaker.Asker) throws(OriginPause) -> OriginBreaker.Permit? {
+    func begin(_ asker: OriginBreaker.Asker) throws(OriginPause) -> Admission {
         let now = now()
         return try state.withLock { state throws(OriginPause) in
-            guard state.limits != nil else { return nil }
-            if let permit = state.breaker.mayAsk(asker, at: now) { return permit }
+            guard state.limits != nil else { return Admission(permit: nil, began: now) }
+            if let permit = state.breaker.mayAsk(asker, at: now) { return Admission(permit: permit, began: now) }
             state.refused += 1
             throw OriginPause(left: state.breaker.pauseLeft(at: now))
         }
     }
 
-    func finished(_ outcome: GateOutcome, _ permit: OriginBreaker.Permit?) {
+    func finished(_ outcome: GateOutcome, _ admission: Admission) {
         let now = now()
         let change = state.withLock { state in
+            state.traffic.note(outcome, after: now - admission.began, at: now - started)
             let outcome = Self.outcome(outcome)
             if outcome == .failed { state.failures += 1 }
-            let change = permit.flatMap { state.breaker.finished(outcome, $0, at: now) }
+            let change = admission.permit.flatMap { state.breaker.finished(outcome, $0, at: now) }
             if change == .opened || change == .openedForSome { state.openings += 1 }
             return change
         }

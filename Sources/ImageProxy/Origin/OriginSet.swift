@@ -48,7 +48,11 @@ package final class OriginSet: Sendable {
     /// - Parameters:
     ///   - members: The patterns, each once, in the order in which the origins are shown.
     ///   - publicHosts: The service's own names in addition to those of the patterns.
-    package init(_ members: [Member], publicHosts: AllowedHosts = AllowedHosts([]), cache: DownloadCache) {
+    ///   - renders: Counts the images that are rendered.
+    package init(
+        _ members: [Member], publicHosts: AllowedHosts = AllowedHosts([]), cache: DownloadCache,
+        renders: RenderCounts = RenderCounts()
+    ) {
         let currency = Currency()
         let isCurrent = { @Sendable in currency.isCurrent.load(ordering: .acquiring) }
         var seen: Set<ObjectIdentifier> = []
@@ -68,7 +72,7 @@ package final class OriginSet: Sendable {
                     member.pattern,
                     Handlers(
                         proxy: ProxyEndpoint(options: proxy, cache: cache),
-                        images: ImageEndpoint(rules: images, cache: cache, isCurrent: isCurrent),
+                        images: ImageEndpoint(rules: images, cache: cache, renders: renders, isCurrent: isCurrent),
                         responseFields: member.responseFields)
                 )
             })

@@ -21,5 +21,15 @@ struct OriginMetrics {
         add(
             "imgcache_origin_skipped_total", .counter, \.refused,
             help: "Transfers that were refused after failures of the origin.")
+        text.add(
+            "imgcache_origin_transfers_total", .counter,
+            origins.flatMap { name, health in
+                OriginTraffic.Outcome.allCases.map {
+                    ([("origin", name), ("outcome", $0.rawValue)], Int64(health.traffic.counts[$0] ?? 0))
+                }
+            }, help: "Transfers with an origin, by the class of the response's status, or failed.")
+        text.add(
+            "imgcache_origin_transfer_seconds", origins.map { ([("origin", $0.0)], $0.1.traffic.latencies) },
+            help: "The time from a request to the head of the origin's response, by origin.")
     }
 }

@@ -23,9 +23,14 @@ struct PrometheusText {
 
     /// Adds a metric with a value for each value of a dimension. Without values, it adds nothing.
     mutating func add(_ name: String, _ kind: Kind, by dimension: String, _ values: [(String, Int64)], help: String) {
+        add(name, kind, values.map { ([(dimension, $0.0)], $0.1) }, help: help)
+    }
+
+    /// Adds a metric with several dimensions. Without values, it adds nothing.
+    mutating func add(_ name: String, _ kind: Kind, _ values: [([(String, String)], Int64)], help: String) {
         guard !values.isEmpty else { return }
         begin(name, kind, help: help)
-        for (value, count) in values { line(name, [(dimension, value)], String(count)) }
+        for (dimensions, count) in values { line(name, dimensions, String(count)) }
     }
 
     /// Adds histograms with their dimensions, except for empty ones.
@@ -36,11 +41,12 @@ struct PrometheusText {
         for (dimensions, histogram) in histograms { lines(name, dimensions, histogram) }
     }
 
-    /// Adds all metrics of a registry, ordered by name and dimensions. A combination of dimensions that has not occurred is omitted.
+    /// Adds all metrics of a registry, ordered by name and dimensions. A histogram without values is omitted.
     mutating func add(_ registry: MetricsRegistry) {
         let families = Dictionary(grouping: registry.all) { Self.sanitized($0.key.label) }
         for (name, members) in families.sorted(by: { $0.key < $1.key }) {
-            let members = members.filter { $0.key.dimensions.isEmpty || !$0.value.isZero }.sorted { left, right in
+            let members = members.filter { $0.key.dimensions.isEmpty || !$0.value.isEmptyHistogram }.sorted {
+                left, right in
                 left.key.dimensions.map(\.value).lexicographicallyPrecedes(right.key.dimensions.map(\.value))
             }
             guard let first = members.first else { continue }
@@ -49,6 +55,16 @@ struct PrometheusText {
                 add(name, identity.dimensions.map { ($0.name, $0.value) }, cell)
             }
         }
+    }
+
+    /// The lines of one metric.
+    func family(_ name: String) -> String {
+        let lines = text.split(separator: "\n")
+        guard
+            let first = lines.firstIndex(where: { $0.hasPrefix("# ") && $0.dropFirst(7).prefix { $0 != " " } == name })
+        else { return "" }
+        let rest = lines[first...].drop { $0.hasPrefix("#") }.prefix { !$0.hasPrefix("#") }
+        return (lines[first..<rest.startIndex] + rest).map { $0 + "\n" }.joined()
     }
 
     private mutating func add(_ name: String, _ dimensions: [(String, String)], _ cell: MetricsRegistry.Cell) {
@@ -115,13 +131,8 @@ struct PrometheusText {
 }
 
 extension MetricsRegistry.Cell {
-    /// True if nothing has been counted yet.
-    fileprivate var isZero: Bool {
-        switch self {
-        case .counter(let counter): counter.value == 0
-        case .gauge: false
-        case .timer(let timer): timer.value.count == 0
-        }
+    fileprivate var isEmptyHistogram: Bool {
+        if case .timer(let timer) = self { timer.value.count == 0 } else { false }
     }
 }
 

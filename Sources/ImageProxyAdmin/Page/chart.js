@@ -16,7 +16,8 @@ function moveCursor(index) {
 
 export class Chart {
   /**
-   * series: [{key, name, tone, area}]; a tone is a class of the style sheet: accent, grey, faint, soft, warn.
+   * series: [{key, name, tone, area, isHidden}]; a tone is a class of the style sheet: accent, grey, faint, soft, warn; plain: none.
+   * isHidden: only the number is shown, without a line.
    * top: a fixed upper end, if there is one. stacked: each series stands on those before it.
    */
   constructor(host, { name, series, format, top = null, floor = 1, base = 10, stacked = false }) {
@@ -87,7 +88,7 @@ export class Chart {
   /** What is drawn of each series: its upper edge, and for stacked ones the lower. */
   layers() {
     let below = null;
-    return this.series.map((one) => {
+    return this.series.filter((one) => !one.isHidden).map((one) => {
       const own = this.data.series[one.key] ?? [];
       const upper = this.stacked && below ? own.map((value, index) => (isNumber(value) ? value + below[index] : null)) : own;
       const layer = { ...one, upper, lower: this.stacked ? below : null };
@@ -124,7 +125,7 @@ export class Chart {
     this.times = draw("g");
     const { start, step, length } = this.data;
     const span = step * length;
-    let every = span > 7200 ? 4 * 3600 : 120;
+    let every = [30, 120, 900, 4 * 3600].find((one) => span / one <= 7) ?? 4 * 3600;
     if (this.width < 300) every *= 2;
     // Aligned with local hours.
     const offset = new Date(start * 1000).getTimezoneOffset() * 60;

@@ -36,9 +36,9 @@ export function startCharts() {
     new Chart(host, {
       name: "Latency", format: milliseconds,
       series: [
-        { key: "p99", name: "p99", tone: "faint" },
-        { key: "p95", name: "p95", tone: "grey" },
-        { key: "p50", name: "p50", tone: "accent" },
+        { key: "p50", name: "p50", tone: "plain", isHidden: true },
+        { key: "p95", name: "p95", tone: "accent" },
+        { key: "p99", name: "p99", tone: "plain", isHidden: true },
       ],
     }),
     new Chart(host, {
@@ -86,10 +86,20 @@ export async function refreshCharts() {
   const news = await get("api/series", { step: asked, since });
   if (asked !== step) return;
   series = series && news.start === since ? joined(series, news) : news;
-  const { hits, ready, misses } = series.series;
+  const known = sinceStart(series);
+  const { hits, ready, misses } = known.series;
   const ratios = { hitRatio: ratio(hits, hits, misses), readyRatio: ratio(ready, hits, misses) };
-  const shown = { ...series, series: { ...series.series, ...ratios } };
+  const shown = { ...known, series: { ...known.series, ...ratios } };
   for (const chart of charts) chart.show(shown);
+}
+
+/** Without the steps before the start of the service, of which there is nothing to show; at least a minute, or an hour. */
+function sinceStart(all) {
+  const first = all.series.requests.findIndex((value) => value !== null);
+  const left = Math.min(first < 0 ? all.length : first, all.length - 60);
+  if (left <= 0) return all;
+  const own = Object.entries(all.series).map(([key, values]) => [key, values.slice(left)]);
+  return { ...all, start: all.start + left * all.step, length: all.length - left, series: Object.fromEntries(own) };
 }
 
 function joined(old, news) {

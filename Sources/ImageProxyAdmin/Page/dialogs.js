@@ -94,7 +94,7 @@ function chosen() {
 
 function showTarget() {
   const what = chosen();
-  const labels = { url: "URL", prefix: "Prefix, such as https://images.example.com/2024/", host: "Host" };
+  const labels = { url: "URL", prefix: "Prefix, such as https://images.example.com/2024/", host: "Host", origin: "Name of the origin" };
   find("purge-target-field").hidden = what === "all";
   put(find("purge-target-label"), labels[what] ?? "");
 }

@@ -19,6 +19,11 @@ export function put(element, content) {
   else if (element.textContent !== String(content)) element.textContent = content;
 }
 
+/** A text that links to a metric. */
+export function metric(name, text) {
+  return make("a", "metric", text, { href: `metrics?name=${name}` });
+}
+
 const space = "http://www.w3.org/2000/svg";
 
 export function draw(name, attributes = {}, text) {

@@ -4,7 +4,8 @@ import { confirmPurge, showDetails } from "./dialogs.js";
 import { find, make, put, reconcile } from "./elements.js";
 import { bytes, urlParts } from "./format.js";
 
-const pageSize = 48;
+/** On a narrow screen two cards stand in a row: a page of many would be long. */
+const pageSize = matchMedia("(max-width: 560px)").matches ? 12 : 48;
 
 let entries = [];
 let search = "";
@@ -36,6 +37,7 @@ export function startGallery() {
       field.select();
     }
   });
+  for (const choice of ["kind", "sort"]) find(choice).addEventListener("change", () => void load());
   find("more").addEventListener("click", () => void loadMore());
   find("purge-many").addEventListener("click", () => void purge({ search }));
   find("entries").addEventListener("keydown", moveOn);
@@ -47,7 +49,7 @@ export async function load() {
   const wanted = Math.max(pageSize, Math.min(entries.length, 480));
   let found;
   try {
-    found = await get("api/entries", { search, limit: wanted });
+    found = await get("api/entries", { ...selection(), limit: wanted });
   } catch (error) {
     if (mine === asked) put(find("gallery-note"), error.message);
     throw error;
@@ -57,9 +59,13 @@ export async function load() {
   show(found.entries, found.next);
 }
 
+function selection() {
+  return { search, kind: find("kind").value, sort: find("sort").value };
+}
+
 async function loadMore() {
   const mine = (asked += 1);
-  const found = await get("api/entries", { search, limit: pageSize, after: next });
+  const found = await get("api/entries", { ...selection(), limit: pageSize, after: next });
   if (mine !== asked) return;
   const first = entries.length;
   const known = new Set(entries.map((entry) => entry.id));
@@ -86,8 +92,10 @@ function show(list, more) {
 }
 
 function noteText() {
+  const isAll = find("kind").value === "all";
   // The number of entries that a search examines at a time.
   if (entries.length === 0 && next) return `No match for “${search}” among the newest entries.`;
+  if (entries.length === 0 && !isAll) return "No such entries.";
   if (entries.length === 0) return search ? `No entry's URL contains “${search}”.` : "No entries yet.";
   const number = next ? `the newest ${entries.length}` : `${entries.length}`;
   return search ? `${number} with “${search}”` : number;

@@ -4,6 +4,7 @@ import { startDialogs } from "./dialogs.js";
 import { find, put } from "./elements.js";
 import { load, startGallery } from "./gallery.js";
 import { refreshRequests } from "./requests.js";
+import { startSettings } from "./settings.js";
 import { refreshSummary, showAway } from "./summary.js";
 import { refreshTransfers } from "./transfers.js";
 
@@ -55,6 +56,7 @@ startTheme();
 startCharts();
 startDialogs();
 startGallery();
+startSettings();
 void repeat(refreshSummary, () => 2);
 void repeat(refreshCharts, chartsInterval);
 void repeat(refreshTransfers, () => 0.5);

@@ -1,6 +1,8 @@
 // The figures at the top and the store's state.
 import { get } from "./api.js";
-import { find, make, put } from "./elements.js";
+import { find, make, metric, put } from "./elements.js";
+import { showImages } from "./images.js";
+import { showOrigins } from "./origins.js";
 import {
   bytes, bytesParts, count, countParts, date, duration, milliseconds, millisecondsParts, percent, rate,
 } from "./format.js";
@@ -20,8 +22,11 @@ export function mayPurge() {
 export async function refreshSummary() {
   newest = await get("api/summary");
   showState(newest);
+  showProblems(newest.problems);
   showFigures(newest);
-  showStore(newest.store, newest.evictions, newest.memory, newest.remote, newest.origins);
+  showOrigins(newest.origins);
+  showImages(newest.images, newest.now);
+  showStore(newest.store, newest.evictions, newest.memory, newest.remote);
 }
 
 export function showAway() {
@@ -29,15 +34,30 @@ export function showAway() {
   find("dot").dataset.state = "away";
 }
 
-function showState({ state, origins, version, now, started }) {
+function showState({ state, problems, origins, version, now, started }) {
   const origin = origins.length === 1 ? origins[0].url : `${count(origins.length)} origins`;
-  put(find("state"), `${states[state] ?? state}, up ${duration(now - started)}`);
-  find("dot").dataset.state = state === "ready" ? "ready" : "away";
+  const words = [states[state] ?? state, `up ${duration(now - started)}`];
+  if (problems.length) words.splice(1, 0, `${problems.length} ${problems.length === 1 ? "problem" : "problems"}`);
+  put(find("state"), words.join(", "));
+  const isBad = state !== "ready" || problems.some((problem) => problem.severity === "error");
+  find("dot").dataset.state = isBad ? "away" : problems.length ? "impaired" : "ready";
   put(find("origin"), origin);
   find("origin").title = origin;
   put(find("version"), `imgcache ${version}`);
   const host = origin.replace(/^https?:\/\//, "");
   document.title = host ? `${host}: imgcache` : "imgcache";
+}
+
+/** A banner for each thing that is wrong. */
+function showProblems(problems) {
+  const host = find("problems");
+  host.hidden = problems.length === 0;
+  const shown = problems.map(({ severity, text }) => severity + text).join();
+  // The banners are announced when they change, not every two seconds.
+  if (host.dataset.shown === shown) return;
+  host.dataset.shown = shown;
+  put(host, problems.map(({ severity, text, metric: name }) =>
+    make("li", severity, [make("b", "", severity === "error" ? "Error" : "Warning"), make("span", "", text), metric(name, "metric")])));
 }
 
 function figure(id, [value, unit], note) {
@@ -55,13 +75,13 @@ function showFigures({ totals, recent, active }) {
   figure("saved", bytesParts(totals.savedBytes), `of ${bytes(totals.sentBytes)} sent`);
   figure("requests", countParts(totals.requests), `${rate(recent.requestsPerSecond)}, ${count(active)} under way`);
   figure(
-    "latency", millisecondsParts(recent.p50), `p95 ${milliseconds(recent.p95)}, p99 ${milliseconds(recent.p99)}`);
+    "latency", millisecondsParts(recent.p95), `p50 ${milliseconds(recent.p50)}, p99 ${milliseconds(recent.p99)}`);
   figure("origin", bytesParts(totals.originBytes), originNote(totals));
-  figure("errors", [`${count(totals.clientErrors)}, ${count(totals.serverErrors)}`], errorsNote(totals));
+  figure("errors", countParts(totals.serverErrors), errorsNote(totals));
 }
 
 function errorsNote({ clientErrors, serverErrors, requests }) {
-  return requests > 0 ? `${percent(clientErrors / requests)}, ${percent(serverErrors / requests)} of requests` : "";
+  return requests > 0 ? `${percent(serverErrors / requests)} of requests; 4xx: ${count(clientErrors)}` : "";
 }
 
 function originNote({ originRequests, resumedBytes }) {
@@ -71,7 +91,7 @@ function originNote({ originRequests, resumedBytes }) {
 
 // MARK: The store
 
-function showStore(store, evictions, memory, remote, origins) {
+function showStore(store, evictions, memory, remote) {
   const host = find("store");
   if (!host.firstChild) {
     host.append(
@@ -84,25 +104,19 @@ function showStore(store, evictions, memory, remote, origins) {
   parts.forEach((part, index) => { fill.children[index].style.width = `${share(part).toFixed(2)}%`; });
   fill.setAttribute("aria-label", `${percent(store.usedBytes / store.capacity)} of the capacity is used`);
   const lines = [
-    ["Used", `${bytes(store.usedBytes)} of ${bytes(store.capacity)} (${percent(store.usedBytes / store.capacity)})`],
-    ["Holds", `${count(store.entries)} entries, ${bytes(store.bodyBytes)}`],
-    ["Unfinished", store.partials ? `${count(store.partials)}, ${bytes(store.partialBytes)} set aside` : "none"],
-    ["Free on disk", bytes(store.freeSpace)],
-    ["Memory", `${bytes(memory.usedBytes)} of ${bytes(memory.capacity)} in ${count(memory.entries)} files and images`],
-    ["Evicted", evictedWords(evictions)],
-    ...(remote ? [["Shared store", sharedWords(remote)]] : []),
-    ...origins.map((origin) => [`Origin ${origin.name}`, originWords(origin)]),
+    ["Used", "imgcache_store_used_bytes", `${bytes(store.usedBytes)} of ${bytes(store.capacity)} (${percent(store.usedBytes / store.capacity)})`],
+    ["Holds", "imgcache_store_entries", `${count(store.entries)} entries, ${bytes(store.bodyBytes)}`],
+    ["Unfinished", "imgcache_store_partials", store.partials ? `${count(store.partials)}, ${bytes(store.partialBytes)} set aside` : "none"],
+    ["Free on disk", "imgcache_store_free_bytes", bytes(store.freeSpace)],
+    ["Memory", "imgcache_memory_bytes", `${bytes(memory.usedBytes)} of ${bytes(memory.capacity)} in ${count(memory.entries)} files and images`],
+    ["Evicted", "imgcache_evictions_total", evictedWords(evictions)],
+    ...(remote ? [["Shared store", "imgcache_remote_available", sharedWords(remote)]] : []),
   ];
-  put(facts, lines.flatMap(([name, value]) => [make("dt", "", name), make("dd", "", value)]));
+  if (!facts.firstChild || facts.children.length !== lines.length * 2) {
+    put(facts, lines.flatMap(([name, of]) => [make("dt", "", [metric(of, name)]), make("dd")]));
+  }
+  lines.forEach(([, , value], index) => put(facts.children[index * 2 + 1], value));
   showAges(ages, scale, evictions.ages);
-}
-
-/** An origin's place, and whether it is asked. */
-function originWords({ url, state, failures, refused }) {
-  const words = [url, { closed: "asked", open: "clients refused after failures", "half-open": "one request tries it" }[state]];
-  if (failures) words.push(`${count(failures)} failures`);
-  if (refused) words.push(`${count(refused)} requests not sent`);
-  return words.join(", ");
 }
 
 /** The store that machines share: what it spared, and what is wrong with it. */

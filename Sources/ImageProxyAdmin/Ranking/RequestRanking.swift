@@ -1,10 +1,8 @@
 import ConcurrencyPrimitives
+package import FoundationEssentials
 package import HTTPServer
 
-/// The most requested and the slowest targets of the last five to ten minutes.
-///
-/// The counts use the algorithm of Misra and Gries. With room for `k` targets, a count is too low by at most a `k`-th of all requests. A
-/// target with a larger share is therefore always included.
+/// The most requested, the slowest and the most often failing targets of the last five to ten minutes, and the latest errors.
 package final class RequestRanking: Sendable {
     /// A request that has ended.
     package struct Sample: Sendable {
@@ -13,6 +11,11 @@ package final class RequestRanking: Sendable {
         package var outcome: String?
         package var bytesSent: Int64
         package var duration: Duration
+        /// The request's id; nil for a response that is repeated from memory.
+        package var id: String?
+        /// The error's code and its cause, if the response is an error of this service.
+        package var error: String?
+        package var detail: String?
 
         package init(target: String, status: Int, outcome: String?, bytesSent: Int64, duration: Duration) {
             self.target = target
@@ -28,39 +31,45 @@ package final class RequestRanking: Sendable {
             self.init(
                 target: record.request.head.targetText, status: record.status, outcome: record.outcome,
                 bytesSent: record.bytesSent, duration: record.duration)
+            id = record.request.id
+            error = record.error
+            detail = record.detail
         }
     }
 
-    /// The count of a target.
-    struct Count: Equatable {
-        var requests = 0
-        var bytes: Int64 = 0
+    /// A response 4xx or 5xx, and its time.
+    struct Failure: Sendable {
+        var sample: Sample
+        var date: Date
     }
+
+    /// A target, and the error status that it gets.
+    struct FailingTarget: Hashable, Sendable {
+        var target: String
+        var status: Int
+    }
+
+    typealias Count = FrequentItems<String>.Count
 
     /// The greatest number of targets that are counted at a time.
     static let mostTargets = 1000
     /// The number of slowest requests that are kept.
     static let mostSlowest = 20
-    /// The longest target in bytes of UTF-8. Longer ones are truncated.
-    static let longestTarget = 512
+    /// The number of errors that are kept, of 4xx and of 5xx each: many of one kind do not push the other out.
+    static let mostFailures = 25
+    /// The longest target in bytes of UTF-8, and the longest cause of an error. Longer ones are truncated.
+    static let longestText = 512
     static let windowLength = Duration.seconds(300)
 
     private struct Window {
-        var counts: [String: Count] = [:]
+        var requested = FrequentItems<String>(room: RequestRanking.mostTargets)
+        var failing = FrequentItems<FailingTarget>(room: RequestRanking.mostTargets)
         /// Slowest first.
         var slowest: [Sample] = []
 
         mutating func note(_ sample: Sample) {
-            if counts[sample.target] == nil, counts.count >= RequestRanking.mostTargets {
-                return counts = counts.compactMapValues { count in
-                    count.requests > 1 ? Count(requests: count.requests - 1, bytes: count.bytes) : nil
-                }
-            }
-            counts[sample.target, default: Count()].requests += 1
-            counts[sample.target, default: Count()].bytes += sample.bytesSent
-        }
-
-        mutating func rank(_ sample: Sample) {
+            requested.note(sample.target, bytes: sample.bytesSent)
+            if sample.status >= 400 { failing.note(FailingTarget(target: sample.target, status: sample.status)) }
             let place = slowest.firstIndex { $0.duration < sample.duration } ?? slowest.endIndex
             guard place < RequestRanking.mostSlowest else { return }
             slowest.insert(sample, at: place)
@@ -72,6 +81,9 @@ package final class RequestRanking: Sendable {
         var current = Window()
         var previous = Window()
         var began: Duration?
+        /// The latest last.
+        var clientErrors: [Failure] = []
+        var serverErrors: [Failure] = []
 
         mutating func turn(_ now: Duration) {
             let age = now - (began ?? now)
@@ -81,13 +93,27 @@ package final class RequestRanking: Sendable {
             current = Window()
             began = now
         }
+
+        mutating func keep(_ failure: Failure) {
+            func keep(_ failures: inout [Failure]) {
+                if failures.count == RequestRanking.mostFailures { failures.removeFirst() }
+                failures.append(failure)
+            }
+            if failure.sample.status >= 500 { keep(&serverErrors) } else { keep(&clientErrors) }
+        }
     }
 
     private let state = Locked(State())
     private let now: @Sendable () -> Duration
+    private let date: @Sendable () -> Date
 
-    /// - Parameter now: A monotonic time.
-    package init(now: @escaping @Sendable () -> Duration) { self.now = now }
+    /// - Parameters:
+    ///   - now: A monotonic time.
+    ///   - date: The wall clock.
+    package init(now: @escaping @Sendable () -> Duration, date: @escaping @Sendable () -> Date = { Date() }) {
+        self.now = now
+        self.date = date
+    }
 
     package convenience init() {
         let start = ContinuousClock.now
@@ -96,39 +122,59 @@ package final class RequestRanking: Sendable {
 
     package func note(_ sample: Sample) {
         var sample = sample
-        if sample.target.utf8.count > Self.longestTarget {
-            sample.target = String(decoding: sample.target.utf8.prefix(Self.longestTarget), as: UTF8.self) + "…"
-        }
+        sample.target = Self.shortened(sample.target)
+        sample.detail = sample.detail.map(Self.shortened)
         let time = now()
+        let failure = sample.status >= 400 ? Failure(sample: sample, date: date()) : nil
         state.withLock { [sample] state in
             state.turn(time)
             state.current.note(sample)
-            state.current.rank(sample)
+            if let failure { state.keep(failure) }
         }
+    }
+
+    private static func shortened(_ text: String) -> String {
+        if text.utf8.count <= longestText { return text }
+        return String(decoding: text.utf8.prefix(longestText), as: UTF8.self) + "…"
     }
 
     /// The targets with the most requests, in descending order.
     func mostRequested(_ limit: Int) -> [(target: String, count: Count)] {
-        let time = now()
-        let counts = state.withLock { state in
-            state.turn(time)
-            return state.current.counts.merging(state.previous.counts) {
-                Count(requests: $0.requests + $1.requests, bytes: $0.bytes + $1.bytes)
-            }
-        }
+        let counts = windows { $0.requested.merged(with: $1.requested) }
         let sorted = counts.sorted { left, right in
             (right.value.requests, left.key) < (left.value.requests, right.key)
         }
         return sorted.prefix(limit).map { (target: $0.key, count: $0.value) }
     }
 
+    /// The targets with the most errors, in descending order.
+    func mostFailing(_ limit: Int) -> [(failing: FailingTarget, requests: Int)] {
+        let counts = windows { $0.failing.merged(with: $1.failing) }
+        let sorted = counts.sorted { left, right in
+            (right.value.requests, left.key.target, left.key.status)
+                < (left.value.requests, right.key.target, right.key.status)
+        }
+        return sorted.prefix(limit).map { (failing: $0.key, requests: $0.value.requests) }
+    }
+
     /// The requests that took the longest, in descending order.
     func slowest(_ limit: Int) -> [Sample] {
-        let time = now()
-        let samples = state.withLock { state in
-            state.turn(time)
-            return state.current.slowest + state.previous.slowest
-        }
+        let samples = windows { $0.slowest + $1.slowest }
         return Array(samples.sorted { $0.duration > $1.duration }.prefix(limit))
+    }
+
+    /// The latest errors 4xx and 5xx, the latest first.
+    func failures(_ limit: Int) -> [Failure] {
+        let all = state.withLock { $0.clientErrors + $0.serverErrors }
+        return Array(all.sorted { $0.date > $1.date }.prefix(limit))
+    }
+
+    /// Reads the current window and the one before.
+    private func windows<Result: Sendable>(_ read: (Window, Window) -> Result) -> Result {
+        let time = now()
+        return state.withLock { state in
+            state.turn(time)
+            return read(state.current, state.previous)
+        }
     }
 }

@@ -16,6 +16,9 @@ struct AdminRoutes: Sendable {
     let admission: AdminGuard
     /// The current origins.
     let origins: @Sendable () -> OriginSet
+    /// The settings in force as JSON, without secrets.
+    let settings: @Sendable () -> String
+    let renders: RenderCounts
     /// The program's version, for the page.
     let version: String
     let logger: Logger
@@ -42,16 +45,18 @@ struct AdminRoutes: Sendable {
             case let state: .json(["status": state.rawValue], status: .serviceUnavailable)
             }
         }
-        table.get("metrics") { _ in
+        table.get("metrics") { request in
             let figures = try await CacheMetrics(cache)
             var text = PrometheusText()
             text.add(registry)
             figures.write(to: &text)
             OriginMetrics(gates: origins().gates).write(to: &text)
+            RenderMetrics(counts: renders.all).write(to: &text)
             text.add(
                 "imgcache_build_info", .gauge, by: "version", [(version, 1)], help: "The program's version.")
             ProcessMetrics.write(to: &text, started: started)
-            return .bytes(Array(text.text.utf8), type: PrometheusText.mediaType)
+            let shown = request.query("name").map { text.family($0) } ?? text.text
+            return .bytes(Array(shown.utf8), type: PrometheusText.mediaType)
         }
     }
 
@@ -70,6 +75,7 @@ struct AdminRoutes: Sendable {
             }
             return .json(RankingResponse(ranking, limit: limit))
         }
+        table.get("api/settings") { _ in .bytes(Array(settings().utf8), type: "application/json") }
         table.get("api/transfers") { _ in .json(TransfersResponse(cache.running)) }
     }
 
@@ -78,8 +84,8 @@ struct AdminRoutes: Sendable {
             let limit = request.query("limit").flatMap { Int($0) } ?? 50
             guard (1...500).contains(limit) else { throw AdminError(.badRequest, "limit", "limit is 1 to 500.") }
             let after = try request.query("after").map { try entryID($0) }
-            let page = try await cache.entries(matching: request.query("search") ?? "", after: after, limit: limit)
-            return .json(EntriesResponse(page, now: Date(), rules: rules))
+            let selection = try EntrySelection(request)
+            return .json(try await selection.page(of: cache, after: after, limit: limit, now: Date(), rules: rules))
         }
         table.get("api/entries/:id/thumbnail") { request in
             let preview = try await cache.preview(ofEntry: entryID(request.parameters["id"] ?? ""), .fit(352, 264))
@@ -113,6 +119,13 @@ struct AdminRoutes: Sendable {
 
     private func summary() async throws -> SummaryResponse {
         let store = try await cache.statistics()
+        let origins = origins().gates.map { (gate: $0, health: $0.health.snapshot) }
+        let (images, remote, state) = (cache.imageStatistics, cache.remoteStatistics, await state())
+        var facts = Problem.Facts()
+        facts.state = state
+        (facts.usedBytes, facts.capacity, facts.freeSpace) = (store.usedBytes, store.capacity, store.freeSpace)
+        (facts.hasRemote, facts.hasWorkers) = (remote?.isAvailable, images.hasWorkers)
+        facts.origins = origins.map { ($0.gate.name, $0.health) }
         let active = registry.all.reduce(0) { sum, metric in
             guard case .gauge(let gauge) = metric.value, MetricHelp.active.contains(metric.key.label) else {
                 return sum
@@ -121,14 +134,15 @@ struct AdminRoutes: Sendable {
         }
         return SummaryResponse(
             now: Date().timeIntervalSince1970, started: started.timeIntervalSince1970, version: version,
-            origins: origins().gates.map(SummaryResponse.Origin.init), state: await state(),
+            origins: origins.map(SummaryResponse.Origin.init), state: state, problems: Problem.all(facts),
             canPurge: admission.hasToken, active: active,
             totals: SummaryResponse.Totals(history.totals), recent: SummaryResponse.Recent(history.recent),
             store: SummaryResponse.Store(store),
             memory: SummaryResponse.Memory(
-                [cache.hotResponseStatistics] + [cache.imageStatistics.memory].compactMap(\.self)),
+                [cache.hotResponseStatistics] + [images.memory].compactMap(\.self)),
+            images: SummaryResponse.Images(images, renders),
             evictions: SummaryResponse.Evictions(await cache.evictions),
-            remote: cache.remoteStatistics.map(SummaryResponse.Remote.init))
+            remote: remote.map(SummaryResponse.Remote.init))
     }
 
     /// `PURGE /path`, as in other caches: one URL of the origin that serves the host and the path, or an absolute URL. The target of an image

@@ -2,7 +2,7 @@ import FoundationEssentials
 import HTTPSemantics
 import ImageCache
 
-/// `GET /api/entries?search=&after=&limit=`: the cached entries, the newest first.
+/// `GET /api/entries?search=&kind=&sort=&after=&limit=`: the cached entries (see ``EntrySelection``).
 struct EntriesResponse: Encodable {
     var entries: [Entry]
     /// The value of `after` for the next page; nil if there is none.
@@ -26,11 +26,6 @@ struct EntriesResponse: Encodable {
         /// The URL of a preview, relative to the page.
         var preview: String?
         var freshness: FreshnessSummary
-    }
-
-    init(_ page: CacheEntryPage, now: Date, rules: CacheRules) {
-        entries = page.entries.map { Entry($0, now: now, rules: rules) }
-        next = page.next.map(EntryID.text)
     }
 }
 

@@ -11,6 +11,8 @@ struct SummaryResponse: Encodable {
     /// In the order of their names.
     var origins: [Origin]
     var state: Readiness.State
+    /// Errors first.
+    var problems: [Problem]
     var canPurge: Bool
     /// The number of running requests.
     var active: Int
@@ -18,6 +20,7 @@ struct SummaryResponse: Encodable {
     var recent: Recent
     var store: Store
     var memory: Memory
+    var images: Images
     var evictions: Evictions
     /// Absent without a shared store.
     var remote: Remote?
@@ -40,11 +43,69 @@ struct SummaryResponse: Encodable {
         /// while a probe is running.
         var name, url, state: String
         var failures, refused: Int
+        /// Since the start: all transfers, and those with a status 4xx or 5xx.
+        var requests, clientErrors, serverErrors: Int
+        /// The last minute. `errorRatio` counts responses 5xx and transfers without a response.
+        var requestsPerSecond: Double
+        var errorRatio, p95: Double?
 
-        init(_ gate: OriginGate) {
-            let health = gate.health.snapshot
+        init(_ gate: OriginGate, _ health: OriginHealth.Snapshot) {
             (name, url, state) = (gate.name, gate.shownURL, health.state)
             (failures, refused) = (health.failures, health.refused)
+            let counts = health.traffic.counts
+            requests = counts.values.reduce(0, +)
+            (clientErrors, serverErrors) = (counts[.clientError] ?? 0, counts[.serverError] ?? 0)
+            requestsPerSecond = rounded(health.recent.requestsPerSecond)
+            errorRatio = health.recent.errorRatio.map(rounded)
+            p95 = health.recent.p95.map { rounded($0.inSeconds * 1000) }
+        }
+    }
+
+    /// Images since the start, and the CPU time of their steps.
+    struct Images: Encodable {
+        enum Workers: String, Encodable {
+            case available, unavailable
+            /// Images are decoded in the service's own process.
+            case off
+        }
+
+        struct Step: Encodable {
+            var name: String
+            var count: Int
+            /// CPU milliseconds.
+            var p50, p95: Double?
+        }
+
+        struct Kind: Encodable {
+            var format: String
+            var preset: String?
+            var count: Int
+        }
+
+        var decoded, encoded, damaged, crashes, replacements: Int
+        /// CPU seconds of all steps.
+        var cpu: Double
+        var workers: Workers
+        var steps: [Step]
+        /// The images rendered for requests, the most frequent kinds first.
+        var kinds: [Kind]
+
+        init(_ images: ImageStatistics, _ renders: RenderCounts) {
+            (decoded, encoded, damaged) = (images.decodes, images.encodes, images.damaged)
+            (crashes, replacements) = (images.crashes, images.workerReplacements)
+            workers = images.hasWorkers.map { $0 ? .available : .unavailable } ?? .off
+            let times = [
+                ("decode", images.times.decode), ("process", images.times.process), ("encode", images.times.encode),
+            ]
+            cpu = rounded(times.reduce(0) { $0 + Double($1.1.sum) / 1e9 })
+            steps = times.map { name, times in
+                Step(
+                    name: name, count: times.count, p50: times.percentile(0.5).map { rounded($0 / 1e6) },
+                    p95: times.percentile(0.95).map { rounded($0 / 1e6) })
+            }
+            kinds = renders.all.filter { $0.value > 0 }
+                .map { Kind(format: $0.key.formatName, preset: $0.key.preset, count: $0.value) }
+                .sorted { ($1.count, $0.format, $0.preset ?? "") < ($0.count, $1.format, $1.preset ?? "") }
         }
     }
 

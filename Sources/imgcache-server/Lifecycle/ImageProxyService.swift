@@ -19,6 +19,7 @@ struct ImageProxyService: Service {
     let configuration: ServerConfiguration
     let systemd: SystemdNotifier
     let logger: Logger
+    private let current: CurrentConfiguration
     private let parts: ServerParts
 
     /// Opens the cache, but does not listen yet.
@@ -26,13 +27,15 @@ struct ImageProxyService: Service {
     init(
         _ current: CurrentConfiguration, systemd: SystemdNotifier, isolation: DecoderIsolation? = nil, logger: Logger
     ) throws(SettingError) {
+        self.current = current
         configuration = current.value
         self.systemd = systemd
         self.logger = logger
         let parts = try ServerParts(configuration, isolation: isolation, logger: logger)
         current.observe { new throws(SettingError) in
             let origins = OriginSet(
-                try parts.factory.members(of: new), publicHosts: AllowedHosts(new.publicHosts), cache: parts.cache)
+                try parts.factory.members(of: new), publicHosts: AllowedHosts(new.publicHosts), cache: parts.cache,
+                renders: parts.administration.renders)
             let token = try new.purgeToken()
             parts.adminToken.withLock { $0 = token }
             parts.factory.activate(new)
@@ -70,6 +73,7 @@ struct ImageProxyService: Service {
         }
         options.hosts = configuration.adminHosts
         options.rules = parts.rules
+        options.settings = { [current] in current.value.printed }
         options.token = { [token = parts.adminToken] in token.withLock { $0 } }
         do {
             return try await parts.administration.listen(on: address, options, cache: parts.cache, logger: logger)
@@ -201,7 +205,9 @@ struct ServerParts: Sendable {
         cache.startDecoderIsolation()
         factory.activate(configuration)
         let origins = Locked(
-            OriginSet(members, publicHosts: AllowedHosts(configuration.publicHosts), cache: cache))
+            OriginSet(
+                members, publicHosts: AllowedHosts(configuration.publicHosts), cache: cache,
+                renders: administration.renders))
         self.origins = origins
         present.withLock { $0 = origins }
         listener = Listener(
