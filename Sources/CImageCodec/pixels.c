@@ -140,6 +140,36 @@ void icodec_desaturate(const uint8_t *from, uint8_t *to, size_t count) {
     }
 }
 
+static uint8_t clamped(int32_t value) { return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value); }
+
+void icodec_adjust(const uint8_t *from, uint8_t *to, size_t count, const uint8_t *table, double saturation) {
+    int32_t factor = (int32_t)(saturation * 65536 + 0.5);
+    for (size_t index = 0; index < count; index++, from += 4, to += 4) {
+        int32_t red = table[from[0]], green = table[from[1]], blue = table[from[2]];
+        if (factor != 65536) {
+            int32_t luma = (red * 13933 + green * 46871 + blue * 4732 + 32768) >> 16;
+            red = luma + (int32_t)(((int64_t)(red - luma) * factor + 32768) >> 16);
+            green = luma + (int32_t)(((int64_t)(green - luma) * factor + 32768) >> 16);
+            blue = luma + (int32_t)(((int64_t)(blue - luma) * factor + 32768) >> 16);
+        }
+        to[0] = clamped(red);
+        to[1] = clamped(green);
+        to[2] = clamped(blue);
+        to[3] = from[3];
+    }
+}
+
+void icodec_sharpen(const uint8_t *from, const uint8_t *soft, uint8_t *to, size_t count, double amount) {
+    int32_t factor = (int32_t)(amount * 65536 + 0.5);
+    for (size_t index = 0; index < count; index++, from += 4, soft += 4, to += 4) {
+        for (int channel = 0; channel < 3; channel++) {
+            int32_t detail = (int32_t)from[channel] - soft[channel];
+            to[channel] = clamped(from[channel] + (int32_t)(((int64_t)detail * factor + 32768) >> 16));
+        }
+        to[3] = from[3];
+    }
+}
+
 bool icodec_index_pixels(
     const uint8_t *pixels, size_t count, uint8_t *palette, uint8_t *indices, uint32_t *colors, const icodec_watch *watch,
     icodec_error *error) {

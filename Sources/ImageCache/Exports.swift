@@ -41,6 +41,8 @@
 @_exported public import struct ImageCodec.ImageEncoder
 @_exported public import protocol ImageCodec.ImageEncoding
 @_exported public import struct ImageCodec.ImageFormat
+@_exported public import enum ImageCodec.ImageOrientation
+@_exported public import enum ImageCodec.ImageRegion
 @_exported public import struct ImageCodec.ImageSizing
 @_exported public import struct ImageCodec.ImageSource
 @_exported public import struct MemoryCache.MemoryCacheLimits

@@ -50,6 +50,10 @@ struct ImageWorkFieldTests {
     @Test func `of effects`() throws {
         for effect: PortableProcessor in [
             .resize(.cover(1, 2)), .crop(x: 1, y: 2, width: 3, height: 4), .roundedCorners(5), .grayscale, .blur(6),
+            .region(.pixels(x: 1, y: 2, width: 3, height: 4)),
+            .region(.shares(x: 0.1, y: 0.2, width: 0.3, height: 0.4)), .orient(.rightMirrored),
+            .adjust(brightness: 1.5, contrast: 0.5, saturation: 2), .sharpen(3), .pad(7, nil),
+            .pad(8, ImageSizing.Color(red: 1, green: 2, blue: 3)), .background(.black),
             .trim(7),
         ] {
             try checkFields(of: effect, over: .circle)

@@ -92,6 +92,15 @@ import Testing
             Stage(name: "gray") { inputs, budget throws(ImageCodecError) in
                 _ = try inputs.noise.grayscaled(within: budget)
             },
+            Stage(name: "colours") { inputs, budget throws(ImageCodecError) in
+                _ = try inputs.noise.adjusted(contrast: 2, saturation: 2, within: budget)
+            },
+            Stage(name: "sharpening") { inputs, budget throws(ImageCodecError) in
+                _ = try inputs.noise.sharpened(amount: 2, within: budget)
+            },
+            Stage(name: "padding") { inputs, budget throws(ImageCodecError) in
+                _ = try inputs.noise.padded(by: 100, color: .white, within: budget)
+            },
             Stage(name: "corners") { inputs, budget throws(ImageCodecError) in
                 _ = try inputs.noise.roundingCorners(radius: 400, within: budget)
             },

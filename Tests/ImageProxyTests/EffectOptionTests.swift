@@ -47,6 +47,88 @@ struct EffectOptionTests {
         #expect(throws: ImageOptionError.self) { try options.processors([:]) }
     }
 
+    @Test func `of colours, sharpness, parts and turns are read as written`() throws {
+        let options = try ImageOptions(
+            "w=9,crop=10x20x300x200,rotate=90,flip=hv,sharpen=1.5,brightness=0.8,contrast=1.2,saturation=0,gray=1,pd=7")
+        #expect(options.effects.crop == .pixels(x: 10, y: 20, width: 300, height: 200))
+        #expect(options.effects.rotation == 90 && options.effects.orientation == .left)
+        #expect((options.effects.sharpening, options.effects.brightness, options.effects.contrast) == (1.5, 0.8, 1.2))
+        #expect(options.effects.saturation == 0 && options.effects.isGray && options.effects.padding == 7)
+        #expect(
+            try ImageOptions("crop=10x5.5x80x60p").effects.crop == .shares(x: 0.1, y: 0.055, width: 0.8, height: 0.6))
+        // Equal values are one image.
+        #expect(try ImageOptions("w=9,brightness=1.0,rotate=0,zoom=1") == ImageOptions("w=9"))
+    }
+
+    @Test(arguments: [
+        "crop=1x2x3", "crop=1x2x0x4", "crop=1x2x3x4x5", "crop=-1x2x3x4", "crop=0x0x101x50p", "crop=100x0x10x10p",
+        "crop=x", "zoom=0.5", "zoom=11", "rotate=45", "rotate=360", "flip=x", "sharpen=-1", "sharpen=10.1",
+        "brightness=1e3", "contrast=.5", "saturation=1.", "gray=2", "padding=1001", "w=8000,padding=100",
+    ])
+    func `of operations that cannot be read are refused`(text: String) {
+        #expect(throws: ImageOptionError.self) { try ImageOptions(text) }
+    }
+
+    @Test func `of operations have one order, whatever the order in the URL`() throws {
+        let options = try ImageOptions(
+            "gray=1,padding=3,sharpen=2,w=40,h=30,fit=cover,rotate=180,crop=0x0x50x50p,bg=fff,contrast=2,r=1")
+        let sizing = try #require(options.sizing)
+        #expect(options.decodedSizing == .fit(4096, 4096))
+        #expect(
+            try options.processors([:]) == [
+                .region(.shares(x: 0, y: 0, width: 0.5, height: 0.5)), .orient(.down), .resize(sizing),
+                .background(.white), .sharpen(amount: 2), .adjust(contrast: 2), .grayscale,
+                .pad(by: 3, color: .white), .roundedCorners(radius: 1),
+            ])
+    }
+
+    @Test func `of a turn alone are applied to the small image`() throws {
+        let turned = try ImageOptions("w=40,h=30,fit=cover,rotate=90")
+        #expect((turned.decodedSizing?.width, turned.decodedSizing?.height) == (30, 40))
+        #expect(try turned.processors([:]) == [.orient(.right)])
+        // Otherwise another side would be kept.
+        let top = try ImageOptions("w=40,h=30,fit=cover,rotate=90,g=top")
+        #expect(top.decodedSizing == .fit(4096, 4096))
+        #expect(try top.processors([:]) == [.orient(.right), .resize(try #require(top.sizing))])
+    }
+
+    @Test func `of a part in pixels decode the image as it is`() throws {
+        #expect(try ImageOptions("w=40,crop=1x2x3x4").decodedSizing == nil)
+    }
+
+    @Test func `of a zoom show the part around the focal point`() throws {
+        func region(_ text: String) throws -> ImageRegion? {
+            let first = try ImageOptions(text).processors([:]).first
+            return [
+                ImageRegion.shares(x: 0.25, y: 0.25, width: 0.5, height: 0.5),
+                .shares(x: 0, y: 0.5, width: 0.5, height: 0.5),
+            ].first { .region($0) == first }
+        }
+        #expect(try region("w=9,zoom=2") == .shares(x: 0.25, y: 0.25, width: 0.5, height: 0.5))
+        #expect(try region("w=9,zoom=2,fp=0.1,0.9") == .shares(x: 0, y: 0.5, width: 0.5, height: 0.5))
+        let kept = try ImageOptions("w=9,h=9,fit=cover,zoom=2,fp=0.5,0.9").sizing?.position
+        #expect(kept == .focus(x: 0.5, y: 0.8))
+    }
+
+    @Test(arguments: [0, 90, 180, 270])
+    func `of a rotation and a reflection give the orientation of both`(angle: Int) throws {
+        let image = try DecodedImage(width: 3, height: 2) { memory in
+            for index in 0..<24 { memory[index] = index % 4 == 3 ? 255 : UInt8(index / 4 * 10) }
+        }
+        for (flip, mirrors) in [
+            ("h", [ImageOrientation.upMirrored]), ("v", [.downMirrored]), ("hv", [.upMirrored, .downMirrored]),
+        ] {
+            let turn = try ImageOptions("rotate=\(angle)").effects.orientation
+            var expected = try image.oriented(turn)
+            for mirror in mirrors { expected = try expected.oriented(mirror) }
+            let found = try image.oriented(ImageOptions("rotate=\(angle),flip=\(flip)").effects.orientation)
+            #expect((found.width, found.height) == (expected.width, expected.height))
+            for y in 0..<found.height {
+                for x in 0..<found.width { #expect(found[x, y] == expected[x, y], "\(angle) \(flip)") }
+            }
+        }
+    }
+
     @Test func `another mark is another image`() throws {
         let one = ImageWatermark(try DecodedImage(width: 1, height: 1) { $0[3] = 255 })
         let other = ImageWatermark(try DecodedImage(width: 1, height: 1) { $0[3] = 254 })

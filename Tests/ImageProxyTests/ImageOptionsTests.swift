@@ -49,7 +49,7 @@ struct ImageOptionsTests {
         ("g=x", "\"g\" must be"),
         ("background=red", "\"background\" must be"), ("bg=12345", "\"bg\" must be"), ("bg=gggggg", "\"bg\" must be"),
         ("metadata=copyright", "\"metadata\" must be keep or none"), ("W=1", "\"W\" is unknown"),
-        ("sharpen=1", "\"sharpen\" is unknown"), ("rotate=90", "\"rotate\" is unknown"),
+        ("solarize=1", "\"solarize\" is unknown"),
         ("w=1,w=1", "\"w\" is specified more than once"), ("w=1,width=2", "\"width\" is specified more than once"),
         ("g=top,position=left", "\"position\" is specified more than once"), ("=1", "\"\" is unknown"),
         ("w=8192,dpr=1.01", "\"width\" times dpr"), ("h=4096,dpr=2.1", "\"height\" times dpr"),

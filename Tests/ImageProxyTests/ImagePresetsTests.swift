@@ -47,7 +47,7 @@ struct ImagePresetsTests {
     }
 
     @Test(arguments: [
-        ("", "w=1"), ("a b", "w=1"), ("a=b", "w=1"), ("é", "w=1"), ("a", ""), ("a", "w=0"), ("a", "sharpen=1"),
+        ("", "w=1"), ("a b", "w=1"), ("a=b", "w=1"), ("é", "w=1"), ("a", ""), ("a", "w=0"), ("a", "solarize=1"),
         ("a", "w=9,fit=cover"), ("a", "icon"),
     ])
     func `that cannot be used are errors of the configuration`(name: String, options: String) {

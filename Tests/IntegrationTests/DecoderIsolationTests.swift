@@ -101,6 +101,9 @@ import Testing
         let own = ImageProcessor(Inverting())
         for processors: [ImageProcessor] in [
             [.blur(sigma: 2), .grayscale], [.watermark(mark)], [.circle], [.crop(x: 3, y: 4, width: 20, height: 10)],
+            [.region(.shares(x: 0.1, y: 0.2, width: 0.5, height: 0.5)), .orient(.right)],
+            [.adjust(brightness: 1.2, contrast: 0.8, saturation: 1.5), .sharpen(amount: 2)],
+            [.pad(by: 3, color: .black), .background(.white)],
             [.resize(.fit(17, 17)), own, .roundedCorners(radius: 3)], [.trim(tolerance: 9)],
         ] {
             var request = ImageRequest(origin.url("/a.jpg"), .fit(90, 90))

@@ -48,6 +48,33 @@ import Testing
         #expect(right[20, 70] == SIMD4(0, 255, 0, 255))
     }
 
+    @Test func `an image is cropped, zoomed, turned, recoloured and padded`() async throws {
+        let origin = try origin()
+        let server = try await ServerProcess(origin: origin.url(""))
+        let client = try Client(server.port)
+        let (blue, green) = (SIMD4<UInt8>(0, 0, 255, 255), SIMD4<UInt8>(0, 255, 0, 255))
+        let part = try image(client, "/image/crop=20x20x200x100,w=100,f=png/a.png")
+        #expect((part.width, part.height) == (100, 50) && part[5, 5] == blue && part[95, 45] == green)
+        let half = try image(client, "/image/crop=50x0x50x100p,f=png/a.png")
+        #expect((half.width, half.height) == (120, 140) && half[50, 70] == green)
+        let near = try image(client, "/image/w=60,zoom=4,fp=0.25,0.5,f=png/a.png")
+        #expect(near.width == 60 && near[30, 17] == blue)
+        let turned = try image(client, "/image/w=70,rotate=90,f=png/a.png")
+        #expect((turned.width, turned.height) == (70, 120))
+        #expect(turned[35, 20] == blue && turned[35, 100] == green)
+        let mirrored = try image(client, "/image/w=120,flip=h,f=png/a.png")
+        #expect(mirrored[20, 35] == green && mirrored[100, 35] == blue)
+        let gray = try image(client, "/image/w=120,gray=1,f=png/a.png")[20, 35]
+        #expect(gray.x == gray.y && gray.y == gray.z)
+        #expect(try image(client, "/image/w=120,brightness=0.5,f=png/a.png")[100, 35] == SIMD4(0, 128, 0, 255))
+        let padded = try image(client, "/image/w=120,padding=10,dpr=2,bg=ff0000,f=png/a.png")
+        #expect((padded.width, padded.height) == (240 + 40, 140 + 40) && padded[5, 5] == SIMD4(255, 0, 0, 255))
+        let clear = try image(client, "/image/w=120,padding=10,f=webp/a.png")
+        #expect(clear.width == 140 && clear[2, 2].w == 0)
+        let wrong = try #require(client.get("/image/w=9,rotate=45/a.png"))
+        #expect(wrong.status == 400 && wrong.text.contains("0, 90, 180 or 270"))
+    }
+
     @Test func `corners are transparent, and a mark stands where it is asked for`() async throws {
         let origin = try origin()
         let files = try TestDirectory()

@@ -51,7 +51,7 @@ import Testing
         let low = try #require(client.get("/image/w=40,f=jpeg/a.jpg"))
         #expect(low.body == (try #require(client.get("/image/w=40,f=jpeg,q=70/a.jpg")).body))
         #expect(try #require(client.get("/image/poster/a.jpg")).status == 400)
-        let unknown = try #require(client.get("/image/w=9,sharpen=1/a.jpg"))
+        let unknown = try #require(client.get("/image/w=9,solarize=1/a.jpg"))
         #expect(unknown.status == 400 && unknown.text.contains("known are anim, background, blur"), "\(unknown.text)")
 
         try files.write(#"{"presets": {"icon": "w=8"}, "only-presets": true}"#, to: "server.json")

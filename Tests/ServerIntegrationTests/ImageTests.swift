@@ -157,7 +157,7 @@ import URLSigning
         let client = try Client(server.port)
         for (path, status, text) in [
             ("/image/w=0/a.jpg", 400, "\\\"w\\\""), ("/image/w=50,w=50/a.jpg", 400, "more than once"),
-            ("/image/w=50,sharpen=1/a.jpg", 400, "\\\"sharpen\\\""), ("/image/w=51/a.jpg", 400, "51"),
+            ("/image/w=50,solarize=1/a.jpg", 400, "\\\"solarize\\\""), ("/image/w=51/a.jpg", 400, "51"),
             ("/image/h=50/a.jpg", 400, "width"), ("/image/a.jpg", 400, "bad-target"),
             ("/image/w=50/../a.jpg", 400, "bad-target"),
         ] {

@@ -29,6 +29,13 @@ void icodec_flatten(const uint8_t *from, uint8_t *to, size_t count, uint8_t red,
 /// Red, green and blue become the luma of ITU-R BT.709.
 void icodec_desaturate(const uint8_t *from, uint8_t *to, size_t count);
 
+/// Replaces red, green and blue by the values of a table of 256, then multiplies their difference from the luma of ITU-R BT.709 by
+/// `saturation` (0 ... 100).
+void icodec_adjust(const uint8_t *from, uint8_t *to, size_t count, const uint8_t *table, double saturation);
+
+/// Adds the difference of an image from its blurred copy `soft`, times `amount` (0 ... 100).
+void icodec_sharpen(const uint8_t *from, const uint8_t *soft, uint8_t *to, size_t count, double amount);
+
 /// A Gaussian blur of the given standard deviation (pixels), as three box blurs; colours are weighted by alpha.
 bool icodec_blur(
     const uint8_t *from, uint8_t *to, uint32_t width, uint32_t height, double sigma, const icodec_watch *watch,

@@ -111,6 +111,83 @@ extension ImageProcessor {
         }
     }
 
+    /// Crops the image to a part, as far as the image reaches.
+    public static func region(_ region: ImageRegion) -> ImageProcessor {
+        ImageProcessor("region(\(region))", .region(region)) { image, budget throws(ImageCodecError) in
+            try image.cropped(to: region, within: budget)
+        } footprint: { footprint in
+            let (x, y) = region.bounds(width: footprint.width, height: footprint.height)
+            (footprint.width, footprint.height) = (x.count, y.count)
+            footprint.memory = max(footprint.memory, footprint.area * 4)
+        }
+    }
+
+    /// Rotates and mirrors the image, as a viewer does with a stored image of this orientation.
+    public static func orient(_ orientation: ImageOrientation) -> ImageProcessor {
+        ImageProcessor("orient(\(orientation.rawValue))", .orient(orientation)) {
+            image, budget throws(ImageCodecError) in
+            try image.oriented(orientation, within: budget)
+        } footprint: { footprint in
+            footprint.addCopies(1)
+            if orientation.swapsSides {
+                (footprint.width, footprint.height) = (footprint.height, footprint.width)
+            }
+        }
+    }
+
+    /// Changes the colours, as the CSS filter functions of these names do. A factor of 1 changes nothing.
+    public static func adjust(
+        brightness: Double = 1, contrast: Double = 1, saturation: Double = 1
+    ) -> ImageProcessor {
+        ImageProcessor(
+            "adjust(\(brightness),\(contrast),\(saturation))",
+            .adjust(brightness: brightness, contrast: contrast, saturation: saturation)
+        ) { image, budget throws(ImageCodecError) in
+            try image.adjusted(brightness: brightness, contrast: contrast, saturation: saturation, within: budget)
+        } footprint: {
+            $0.addCopies(1)
+        }
+    }
+
+    /// Sharpens edges by an unsharp mask.
+    ///
+    /// - Parameter amount: How often the difference from a copy blurred by one pixel is added.
+    public static func sharpen(amount: Double) -> ImageProcessor {
+        ImageProcessor("sharpen(\(amount))", .sharpen(amount)) { image, budget throws(ImageCodecError) in
+            try image.sharpened(amount: amount, within: budget)
+        } footprint: { footprint in
+            footprint.addCopies(DecodedImage.blurFactor)
+            footprint.pixels += footprint.area * DecodedImage.blurFactor
+        }
+    }
+
+    /// Adds a border on all sides.
+    ///
+    /// - Parameters:
+    ///   - padding: The width of the border in pixels.
+    ///   - color: The colour of the border and under transparent pixels; `nil`: transparent.
+    public static func pad(by padding: Int, color: ImageSizing.Color? = nil) -> ImageProcessor {
+        ImageProcessor("pad(\(padding),\(color.map(name) ?? "none"))", .pad(padding, color)) {
+            image, budget throws(ImageCodecError) in
+            try image.padded(by: padding, color: color, within: budget)
+        } footprint: { footprint in
+            footprint.width += max(0, min(padding, 32_767)) * 2
+            footprint.height += max(0, min(padding, 32_767)) * 2
+            footprint.addCopies(2, withAlpha: true)
+        }
+    }
+
+    /// Puts the image on a colour, which is seen through transparent pixels.
+    public static func background(_ color: ImageSizing.Color) -> ImageProcessor {
+        ImageProcessor("background(\(name(color)))", .background(color)) { image, budget throws(ImageCodecError) in
+            try image.flattened(onto: color, within: budget)
+        } footprint: {
+            $0.addCopies(1)
+        }
+    }
+
+    private static func name(_ color: ImageSizing.Color) -> String { "\(color.red),\(color.green),\(color.blue)" }
+
     /// Makes the corners transparent.
     ///
     /// - Parameter radius: The radius in pixels of the image at this step.

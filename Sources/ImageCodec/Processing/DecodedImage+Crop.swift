@@ -23,6 +23,31 @@ extension DecodedImage {
         return replacing(part, width: width, height: height)
     }
 
+    /// A part of the image, as far as the image reaches.
+    public func cropped(
+        to region: ImageRegion, within budget: ImageBudget = .unlimited
+    ) throws(ImageCodecError) -> DecodedImage {
+        let (x, y) = region.bounds(width: width, height: height)
+        return try cropped(x: x.lowerBound, y: y.lowerBound, width: x.count, height: y.count, within: budget)
+    }
+
+    /// The image with a border on all sides.
+    ///
+    /// - Parameters:
+    ///   - padding: The width of the border in pixels.
+    ///   - color: The colour of the border and under transparent pixels; nil: transparent.
+    /// - Throws: `invalidArgument` for a padding below 0 or above 32,767, `outOfMemory`, and the errors of `budget`.
+    public func padded(
+        by padding: Int, color: ImageSizing.Color? = nil, within budget: ImageBudget = .unlimited
+    ) throws(ImageCodecError) -> DecodedImage {
+        guard (0...32_767).contains(padding) else {
+            throw ImageCodecError(.invalidArgument, "a padding of \(padding) pixels")
+        }
+        guard padding > 0 else { return self }
+        let size = ResizePlan.Size(width: width + padding * 2, height: height + padding * 2)
+        return try placed(on: size, x: padding, y: padding, background: color, within: budget)
+    }
+
     /// The image on a larger canvas, its upper left at x, y; the remaining area is transparent or of a colour, which is
     /// also the background of the image.
     func placed(

@@ -12,6 +12,53 @@ extension DecodedImage {
         return replacing(gray, width: width, height: height)
     }
 
+    /// The image with other colours, as the CSS filter functions of these names make them. 1 changes nothing.
+    ///
+    /// - Parameters:
+    ///   - brightness: A factor of red, green and blue.
+    ///   - contrast: A factor of their difference from middle gray.
+    ///   - saturation: A factor of their difference from the pixel's luma (ITU-R BT.709); 0 gives gray.
+    /// - Throws: `invalidArgument` for a factor below 0 or above 100, `outOfMemory`, and the errors of `budget`.
+    public func adjusted(
+        brightness: Double = 1, contrast: Double = 1, saturation: Double = 1, within budget: ImageBudget = .unlimited
+    ) throws(ImageCodecError) -> DecodedImage {
+        for factor in [brightness, contrast, saturation] where !(0...100).contains(factor) {
+            throw ImageCodecError(.invalidArgument, "a factor of \(factor)")
+        }
+        try budget.check(memory: cost * 2)
+        let table = (0..<256).map { value in
+            let bright = min(Double(value) * brightness, 255)
+            return UInt8(min(max((bright - 127.5) * contrast + 127.5, 0), 255).rounded())
+        }
+        let adjusted = try PixelBuffer(byteCount: cost)
+        try budget.eachPart(width * height) { part in
+            icodec_adjust(
+                pixels.bytes + part.lowerBound * 4, adjusted.bytes + part.lowerBound * 4, part.count, table,
+                saturation)
+        }
+        return replacing(adjusted, width: width, height: height)
+    }
+
+    /// The image with sharper edges, by an unsharp mask with a blur of one pixel.
+    ///
+    /// - Parameter amount: How often the difference from the blurred image is added; 0 changes nothing.
+    /// - Throws: `invalidArgument` for an amount below 0 or above 100, `outOfMemory`, and the errors of `budget`.
+    public func sharpened(
+        amount: Double, within budget: ImageBudget = .unlimited
+    ) throws(ImageCodecError) -> DecodedImage {
+        guard (0...100).contains(amount) else { throw ImageCodecError(.invalidArgument, "an amount of \(amount)") }
+        guard amount > 0 else { return self }
+        let soft = try blurred(sigma: 1, within: budget)
+        try budget.check(memory: cost * 3)
+        let sharp = try PixelBuffer(byteCount: cost)
+        try budget.eachPart(width * height) { part in
+            let start = part.lowerBound * 4
+            icodec_sharpen(
+                pixels.bytes + start, soft.pixels.bytes + start, sharp.bytes + start, part.count, amount)
+        }
+        return replacing(sharp, width: width, height: height)
+    }
+
     /// The image with a Gaussian blur.
     ///
     /// - Parameter sigma: The standard deviation in pixels; 0 changes nothing.

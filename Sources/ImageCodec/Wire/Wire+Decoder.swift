@@ -36,6 +36,29 @@ extension ImageSizing.Color: WireCodable {
     }
 }
 
+extension ImageRegion: WireCodable {
+    package mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
+        let number = if case .pixels = self { 0 } else { 1 }
+        switch try coder.code(case: number) {
+        case 0:
+            var part =
+                if case .pixels(let x, let y, let width, let height) = self { [x, y, width, height] } else {
+                    [0, 0, 0, 0]
+                }
+            for index in part.indices { try coder.code(&part[index]) }
+            self = .pixels(x: part[0], y: part[1], width: part[2], height: part[3])
+        case 1:
+            var part =
+                if case .shares(let x, let y, let width, let height) = self { [x, y, width, height] } else {
+                    [0.0, 0, 0, 0]
+                }
+            for index in part.indices { try coder.code(&part[index]) }
+            self = .shares(x: part[0], y: part[1], width: part[2], height: part[3])
+        default: throw WireCoder.Malformed()
+        }
+    }
+}
+
 extension ImageSizing: WireCodable {
     package mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
         try coder.code(&width)

@@ -106,7 +106,7 @@ extension ImageOptions {
         case "blur": blur = try whole(1...250)
         case "frame": frame = try whole(0...999)
         case "anim":
-            guard let flag = ["1": true, "true": true, "0": false, "false": false][value] else {
+            guard let flag = Self.flag(value) else {
                 throw .option(given, "must be 1 or 0, true or false")
             }
             keepsAnimation = flag
@@ -119,8 +119,10 @@ extension ImageOptions {
     /// Rejects options that are valid alone but not together.
     func checkTogether() throws(ImageOptionError) {
         for (name, side) in [("width", width), ("height", height)] {
-            guard Double(side ?? 0) * devicePixelRatio <= Double(Self.longestSide) else {
-                throw .option(name, "times dpr exceeds \(Self.longestSide) pixels")
+            let padded = Double((side ?? 0) + effects.padding * 2)
+            guard padded * devicePixelRatio <= Double(Self.longestSide) else {
+                let what = effects.padding > 0 ? "and its padding times dpr exceed" : "times dpr exceeds"
+                throw .option(name, "\(what) \(Self.longestSide) pixels")
             }
         }
         let area = Double(width ?? 0) * Double(height ?? 0) * devicePixelRatio * devicePixelRatio
@@ -132,8 +134,8 @@ extension ImageOptions {
         if blur > 0, width == nil || height == nil || area > Double(Self.largestBlurredArea) {
             throw .option("blur", "requires a width and a height of at most \(Self.largestBlurredArea) pixels")
         }
-        if focalPoint != nil, fit != .cover, fit != .crop {
-            throw .option("fp", "requires fit=cover or fit=crop")
+        if focalPoint != nil, fit != .cover, fit != .crop, effects.zoom == 1 {
+            throw .option("fp", "requires fit=cover, fit=crop or zoom")
         }
         if fit != .inside, width == nil, height == nil { throw .option("fit", "requires a width or a height") }
         if fit.needsBothSides, width == nil || height == nil {

@@ -105,7 +105,7 @@ extension ImageOptions {
         }
         sizing.allowsEnlargement = fit == .contain || fit == .cover || fit == .pad || fit == .fill
         // Use the default position where the position has no effect, so that it does not create another image.
-        sizing.position = fit == .cover || fit == .crop || fit == .pad ? focalPoint ?? gravity : .center
+        sizing.position = fit == .cover || fit == .crop || fit == .pad ? focalPointInZoom ?? gravity : .center
         sizing.devicePixelRatio = devicePixelRatio
         // A nil background is transparent if the format supports it.
         sizing.background = fit == .pad ? background : nil

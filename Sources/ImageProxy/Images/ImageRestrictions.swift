@@ -48,7 +48,9 @@ package struct ImageRestrictions: Sendable {
         }
         if isRestricted, options.effects != base.effects {
             throw .invalidOption(
-                .option("trim, radius or watermark", "is allowed in presets alone where widths are restricted"))
+                .option(
+                    "trim, rotate, watermark or another effect",
+                    "is allowed in presets alone where widths are restricted"))
         }
         if isRestricted { try checkPlaces(options, base) }
         if isRestricted, options.fit == .outside, base.fit != .outside {

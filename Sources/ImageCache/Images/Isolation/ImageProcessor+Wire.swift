@@ -10,6 +10,12 @@ enum PortableProcessor: Sendable {
     case blur(Double)
     case trim(Int)
     case watermark(ImageWatermark)
+    case region(ImageRegion)
+    case orient(ImageOrientation)
+    case adjust(brightness: Double, contrast: Double, saturation: Double)
+    case sharpen(Double)
+    case pad(Int, ImageSizing.Color?)
+    case background(ImageSizing.Color)
 
     var processor: ImageProcessor {
         switch self {
@@ -21,6 +27,13 @@ enum PortableProcessor: Sendable {
         case .blur(let sigma): .blur(sigma: sigma)
         case .trim(let tolerance): .trim(tolerance: tolerance)
         case .watermark(let mark): .watermark(mark)
+        case .region(let region): .region(region)
+        case .orient(let orientation): .orient(orientation)
+        case .adjust(let brightness, let contrast, let saturation):
+            .adjust(brightness: brightness, contrast: contrast, saturation: saturation)
+        case .sharpen(let amount): .sharpen(amount: amount)
+        case .pad(let padding, let color): .pad(by: padding, color: color)
+        case .background(let color): .background(color)
         }
     }
 
@@ -34,6 +47,12 @@ enum PortableProcessor: Sendable {
         case .blur: 5
         case .trim: 6
         case .watermark: 7
+        case .region: 8
+        case .orient: 9
+        case .adjust: 10
+        case .sharpen: 11
+        case .pad: 12
+        case .background: 13
         }
     }
 }
@@ -70,6 +89,39 @@ extension PortableProcessor: WireCodable {
             try coder.code(&tolerance)
             self = .trim(tolerance)
         case 7: self = .watermark(try mark(by: &coder))
+        case 8:
+            var region =
+                if case .region(let own) = self { own } else { ImageRegion.shares(x: 0, y: 0, width: 1, height: 1) }
+            try coder.code(&region)
+            self = .region(region)
+        case 9:
+            var number = if case .orient(let own) = self { own.rawValue } else { 0 }
+            try coder.code(&number)
+            guard let orientation = ImageOrientation(rawValue: number) else { throw WireCoder.Malformed() }
+            self = .orient(orientation)
+        case 10:
+            var factors =
+                if case .adjust(let brightness, let contrast, let saturation) = self {
+                    (brightness, contrast, saturation)
+                } else { (1.0, 1.0, 1.0) }
+            try coder.code(&factors.0)
+            try coder.code(&factors.1)
+            try coder.code(&factors.2)
+            self = .adjust(brightness: factors.0, contrast: factors.1, saturation: factors.2)
+        case 11:
+            var amount = if case .sharpen(let own) = self { own } else { 0.0 }
+            try coder.code(&amount)
+            self = .sharpen(amount)
+        case 12:
+            var (padding, color): (Int, ImageSizing.Color?) =
+                if case .pad(let own, let color) = self { (own, color) } else { (0, nil) }
+            try coder.code(&padding)
+            try coder.code(&color, from: .white)
+            self = .pad(padding, color)
+        case 13:
+            var color = if case .background(let own) = self { own } else { ImageSizing.Color.white }
+            try coder.code(&color)
+            self = .background(color)
         default: throw WireCoder.Malformed()
         }
     }
