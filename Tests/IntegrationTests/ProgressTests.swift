@@ -40,6 +40,27 @@ import Testing
         #expect(outcome.errorOutput.isEmpty, "\(outcome)")
     }
 
+    @Test func `lines of JSON for a program, from the first bytes to the last, and the result`() async throws {
+        let origin = try origin { $0.bytesPerSecond = 3_000_000 }
+        let outcome = try await work.fetch("--json", "--json-progress", origin.url("/a.bin"), origin.url("/b.bin"))
+        #expect(outcome.ending == .exited(0) && outcome.errorOutput.isEmpty, "\(outcome)")
+        struct Line: Decodable {
+            var type: String?
+            var received: Int?
+            var total: Int?
+            var finished: Int?
+            var files: Int?
+            var url: String?
+        }
+        let lines = try outcome.lines.map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
+        let told = lines.filter { $0.type == "progress" }
+        #expect(told.count > 2 && lines.compactMap(\.url).count == 2)
+        let received = told.compactMap(\.received)
+        #expect(received == received.sorted() && received.last == 6_000_000)
+        #expect(told.last?.total == 6_000_000 && told.last?.finished == 2 && told.last?.files == 2)
+        #expect(try await work.fetch("--json-progress", origin.url("/a.bin")).ending == .exited(2))
+    }
+
     @Test func `on a terminal: name, percent, bytes of bytes, rate and time left; the path alone on standard output`()
         async throws
     {

@@ -394,11 +394,10 @@ def screenshots(folder, minutes):
         with Chromium() as browser:
             painted = landscapes.paint(browser, folder_of_pictures)
         origin = Origin(painted)
-        origin.size, origin.rate = 12 << 20, 1 << 20
         origin.freshness = ["max-age=86400", "max-age=120, stale-while-revalidate=3600", "max-age=3600", "max-age=11520"]
         stack.callback(origin.close)
         # Little room, so that something is evicted.
-        service = Service(binary, origin.url, "--capacity", "22MiB")
+        service = Service(binary, origin.url, "--capacity", "36MiB")
         stack.callback(service.close)
         fill(origin, service)
         ended = threading.Event()
@@ -422,7 +421,7 @@ def screenshots(folder, minutes):
         origin.cuts = 1
         threading.Thread(target=service.get, args=("/large.iso", service.data), daemon=True).start()
         with Chromium() as browser:
-            browser.window(1280, 1240)
+            browser.window(1280, 1400)
             browser.open(service.admin + "/")
             browser.wait("document.getElementById('transfers').textContent.includes('resumed at')", 40)
             time.sleep(1.5)

@@ -17,7 +17,7 @@ from imgcache._errors import (
     UsageError,
     WrongBytesError,
 )
-from imgcache._fetch import Item, fetch, fetch_all
+from imgcache._fetch import Item, Progress, fetch, fetch_all
 from imgcache._pooch import pooch
 from imgcache._program import program
 
@@ -26,6 +26,7 @@ __all__ = [
     "ImgcacheError",
     "Item",
     "NotCachedError",
+    "Progress",
     "StatusError",
     "StoreError",
     "UnreachableError",

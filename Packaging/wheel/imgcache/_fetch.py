@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Union
@@ -31,6 +31,23 @@ class Item:
     error: ImgcacheError | None = None
 
 
+@dataclass(frozen=True)
+class Progress:
+    """The progress of a run, ten times a second.
+
+    `received` counts the bytes that are there, also those that were resumed or stored before. `total` is None as long as the size of a file
+    is unknown.
+    """
+
+    received: int
+    total: int | None
+    finished: int
+    files: int
+
+
+ProgressCallback = Callable[[Progress], None]
+
+
 def fetch(
     url: str,
     *,
@@ -38,14 +55,16 @@ def fetch(
     output: StrPath | None = None,
     mirrors: Iterable[str] = (),
     cache_dir: StrPath | None = None,
+    progress: ProgressCallback | None = None,
     show_progress: bool = False,
     options: Sequence[str] = (),
 ) -> Path:
     """Downloads a file through the cache and returns its path. An interrupted download is resumed by the next call.
 
     The path is the cached file, which must not be changed, or `output`. `sha256` is the digest, in hexadecimal, that the file must have.
-    `mirrors` are further URLs of the same file. `show_progress` lets the command draw its progress on standard error. `options` are
-    further options of `imgcache fetch`, such as `["--offline"]`.
+    `mirrors` are further URLs of the same file. `progress` is called with the progress. `show_progress` draws it on standard error: with
+    tqdm if that is installed, as in a notebook; otherwise by the command. `options` are further options of `imgcache fetch`, such as
+    `["--offline"]`.
     """
     words = ["--sha256", sha256] if sha256 is not None else []
     for mirror in mirrors:
@@ -53,9 +72,9 @@ def fetch(
     if output is not None:
         # For the command, "-" is standard output.
         words += ["--output", os.path.join(".", output) if os.fspath(output) == "-" else os.fspath(output)]
-    words += _common_words(cache_dir, show_progress, options)
+    words += _common_words(cache_dir, options)
     # To the end: the command may still have to store what it has reported.
-    for item in list(_items([*words, "--", url], None, show_progress)):
+    for item in list(_items([*words, "--", url], None, progress, show_progress)):
         if item.error is not None:
             raise item.error
         if item.path is not None:
@@ -69,6 +88,7 @@ def fetch_all(
     directory: StrPath | None = None,
     parallel: int | None = None,
     cache_dir: StrPath | None = None,
+    progress: ProgressCallback | None = None,
     show_progress: bool = False,
     options: Sequence[str] = (),
 ) -> Iterator[Item]:
@@ -80,7 +100,7 @@ def fetch_all(
     words = ["--directory", os.fspath(directory)] if directory is not None else []
     if parallel is not None:
         words += ["--parallel", str(parallel)]
-    words += _common_words(cache_dir, show_progress, options)
+    words += _common_words(cache_dir, options)
     listed = list(urls)
     for url in listed:
         # Another line of the list could be something other than a URL.
@@ -88,16 +108,49 @@ def fetch_all(
             raise error_for(2, f"{url!r} is not an http or https URL", kind="invalid-request", url=url)
     if not listed:
         return iter(())
-    return _items([*words, "--input-file", "-"], "".join(url + "\n" for url in listed), show_progress)
+    return _items([*words, "--input-file", "-"], "".join(url + "\n" for url in listed), progress, show_progress)
 
 
-def _common_words(cache_dir: StrPath | None, show_progress: bool, options: Sequence[str]) -> list[str]:
+def _common_words(cache_dir: StrPath | None, options: Sequence[str]) -> list[str]:
     words = ["--cache-dir", os.fspath(cache_dir)] if cache_dir is not None else []
-    return [*words, *([] if show_progress else ["--quiet"]), *options]
+    return [*words, *options]
 
 
-def _items(words: list[str], text: str | None, show_progress: bool) -> Iterator[Item]:
+def _bar() -> Any:
+    """A progress bar of tqdm, or None if it is not installed."""
+    import importlib
+
+    try:
+        tqdm = importlib.import_module("tqdm.auto").tqdm
+    except ImportError:
+        return None
+    return tqdm(unit="B", unit_scale=True, unit_divisor=1024)
+
+
+def _items(
+    words: list[str], text: str | None, progress: ProgressCallback | None, show_progress: bool
+) -> Iterator[Item]:
     """Runs `imgcache fetch --json` with standard input `text`, and yields its results."""
+    bar = _bar() if show_progress else None
+
+    def tell(now: Progress) -> None:
+        if progress is not None:
+            progress(now)
+        if bar is not None:
+            bar.total = now.total
+            bar.update(now.received - bar.n)
+
+    try:
+        if bar is None and progress is None:
+            yield from _run([*([] if show_progress else ["--quiet"]), *words], text, None, show_progress)
+        else:
+            yield from _run(["--quiet", "--json-progress", *words], text, tell, False)
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+def _run(words: list[str], text: str | None, tell: ProgressCallback | None, is_shown: bool) -> Iterator[Item]:
     # Imported here: an import of the package takes a few milliseconds less.
     import subprocess
     import tempfile
@@ -111,13 +164,18 @@ def _items(words: list[str], text: str | None, show_progress: bool) -> Iterator[
             [program(), "fetch", "--json", *words],
             stdin=given,
             stdout=subprocess.PIPE,
-            stderr=None if show_progress else messages,
+            stderr=None if is_shown else messages,
         )
         has_failed = False
         try:
             assert child.stdout is not None
             for line in child.stdout:
-                item = _item(json.loads(line))
+                result = json.loads(line)
+                if result.get("type") == "progress":
+                    if tell is not None:
+                        tell(Progress(result["received"], result.get("total"), result["finished"], result["files"]))
+                    continue
+                item = _item(result)
                 has_failed = has_failed or item.error is not None
                 yield item
             status = child.wait()

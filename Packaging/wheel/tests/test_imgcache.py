@@ -177,6 +177,28 @@ class PackageTests(unittest.TestCase):
         ranges = [range for _, range in self.origin.requests[1:]]
         self.assertTrue(ranges and all(ranges), self.origin.requests)
 
+    def test_progress_is_told_from_the_first_bytes_to_the_last(self) -> None:
+        told: list[imgcache.Progress] = []
+
+        def note(progress: imgcache.Progress) -> None:
+            told.append(progress)
+            # The rest comes when the first half has been told.
+            if progress.received >= len(LONG_BODY) // 2:
+                self.origin.continues.set()
+
+        imgcache.fetch(self.origin.url("held"), cache_dir=self.cache, progress=note)
+        self.assertEqual(told[-1], imgcache.Progress(len(LONG_BODY), len(LONG_BODY), 1, 1))
+        received = [progress.received for progress in told]
+        self.assertEqual(received, sorted(received))
+        self.assertGreater(len(told), 1)
+
+    def test_progress_of_a_list_counts_its_files(self) -> None:
+        told: list[imgcache.Progress] = []
+        urls = [self.origin.url(f"{number}") for number in range(3)]
+        items = list(imgcache.fetch_all(urls, cache_dir=self.cache, progress=told.append))
+        self.assertEqual(len(items), 3)
+        self.assertEqual(told[-1], imgcache.Progress(3 * len(BODY), 3 * len(BODY), 3, 3))
+
     def test_an_abandoned_list_leaves_no_process(self) -> None:
         items = imgcache.fetch_all([self.origin.url("a"), self.origin.url("held")])
         self.assertEqual(next(items).url, self.origin.url("a"))

@@ -39,6 +39,9 @@ struct FetchCommand: AsyncParsableCommand {
     @OptionGroup(title: "Output")
     var result: ResultOptions
 
+    @OptionGroup(title: "Output")
+    var progress: ProgressOptions
+
     @OptionGroup(title: "Data sets")
     var dataSet: DataSetOptions
 
@@ -49,6 +52,9 @@ struct FetchCommand: AsyncParsableCommand {
     var fetching: FetchingOptions
 
     mutating func validate() throws {
+        guard !progress.jsonProgress || result.json else {
+            throw ValidationError("--json-progress needs --json.")
+        }
         if expand {
             urls = try urls.flatMap { pattern in
                 guard let urls = URLPattern.urls(pattern) else {

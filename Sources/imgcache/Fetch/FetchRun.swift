@@ -96,16 +96,25 @@ struct FetchRun: Sendable {
 
     /// Lines that are redrawn on a terminal. Otherwise, and with `-v`, single lines at longer intervals.
     private func progressDisplay(_ inputs: WorkQueue<FetchInput>) -> ProgressDisplay? {
+        if options.progress.jsonProgress {
+            let display = ProgressDisplay(isSeveral: isSeveral, .reported) { inputs.count }
+            expectSizes(of: inputs, display)
+            return display
+        }
         let messages = options.fetching.messages
         guard !messages.quiet else { return nil }
         let isRedrawn = Output.isTerminal(STDERR_FILENO) && !messages.verbose
         // With -v, the exchange reports its retries itself.
         let style = isRedrawn ? .redrawn : ProgressDisplay.Style.printed(retries: !isSeveral && !messages.verbose)
         let display = ProgressDisplay(isSeveral: isSeveral, style) { inputs.count }
+        expectSizes(of: inputs, display)
+        return display
+    }
+
+    private func expectSizes(of inputs: WorkQueue<FetchInput>, _ display: ProgressDisplay) {
         for (place, input) in inputs.elements.enumerated() {
             if case .download(let download) = input, let size = download.size { display.expect(place, size: size) }
         }
-        return display
     }
 
     private static func reportKeptBytes(_ ending: (interrupted: [FetchResult], reported: Int), requested: Int) {

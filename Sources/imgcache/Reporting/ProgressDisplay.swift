@@ -5,7 +5,8 @@ import ImageCache
 /// The progress on standard error.
 ///
 /// On a terminal, the lines of ``RunProgress`` are redrawn ten times a second. They appear 200 ms after the start, so that fast downloads
-/// print nothing. Otherwise, one line is printed every 10 seconds, and one for each retry of a single file.
+/// print nothing. Otherwise, one line is printed every 10 seconds, and one for each retry of a single file. For a program, the figures are a line
+/// of JSON on standard output, ten times a second.
 ///
 /// The display asks the downloads for their progress ten times a second. A task for each download that watches it would make the run of a list
 /// of small files cost half as much again.
@@ -18,6 +19,8 @@ final class ProgressDisplay: Sendable {
         ///
         /// - Parameter retries: True to print also each failed attempt.
         case printed(retries: Bool)
+        /// Printed as JSON on standard output, for a program.
+        case reported
 
         fileprivate var isRedrawn: Bool { if case .redrawn = self { true } else { false } }
     }
@@ -31,6 +34,7 @@ final class ProgressDisplay: Sendable {
         var sources: [Int: Source] = [:]
         var drawnLines = 0
         var hasDrawn = false
+        var reported: RunProgress.Figures?
         var ticker: Task<Void, Never>?
     }
 
@@ -66,7 +70,12 @@ final class ProgressDisplay: Sendable {
             state.progress.begin(id, name: name, at: now)
             state.sources[id] = source
             guard state.ticker == nil else { return }
-            let (first, interval) = style.isRedrawn ? (Self.firstDrawn, 0) : (Self.printEvery, Self.printEvery)
+            let (first, interval) =
+                switch style {
+                case .redrawn: (Self.firstDrawn, 0.0)
+                case .printed: (Self.printEvery, Self.printEvery)
+                case .reported: (0.0, 0.0)
+                }
             state.ticker = Task { [weak self] in
                 var next = now + first
                 while true {
@@ -75,7 +84,11 @@ final class ProgressDisplay: Sendable {
                     look()
                     if Self.now < next { continue }
                     next += interval
-                    if style.isRedrawn { draw() } else { print() }
+                    switch style {
+                    case .redrawn: draw()
+                    case .printed: print()
+                    case .reported: report()
+                    }
                 }
             }
         }
@@ -130,6 +143,7 @@ final class ProgressDisplay: Sendable {
     /// Removes the display permanently.
     func stop() {
         state.withLock { $0.ticker }?.cancel()
+        if case .reported = style { report() }
         erase()
     }
 
@@ -168,6 +182,18 @@ final class ProgressDisplay: Sendable {
         let now = Self.now
         let count = fileCount()
         if let line = state.withLock({ $0.progress.plainLine(at: now, of: count) }) { Output.error(line) }
+    }
+
+    /// Prints the figures, if they have changed.
+    private func report() {
+        let count = fileCount()
+        let changed = state.withLock { state -> RunProgress.Figures? in
+            let figures = state.progress.figures(of: count)
+            defer { state.reported = figures }
+            return figures == state.reported ? nil : figures
+        }
+        // Without the lock: the reader of standard output may be slow.
+        if let changed { try? Output.json(changed) }
     }
 
     private static var now: Double {

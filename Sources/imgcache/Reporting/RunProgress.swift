@@ -104,11 +104,29 @@ struct RunProgress: Sendable {
     }
 
     private func total(at now: Double, of count: FileCount) -> ProgressLine {
-        let received = finishedBytes + files.values.reduce(0) { $0 + $1.latest.received }
-        let isKnown = count.isComplete && sizes.count >= count.count
+        let figures = figures(of: count)
         return ProgressLine(
-            name: "total \(finishedFiles) of \(count.count)\(count.isComplete ? "" : "+")", received: received,
-            total: isKnown ? totalSize : nil, activity: activity(at: now))
+            name: "total \(finishedFiles) of \(count.count)\(count.isComplete ? "" : "+")", received: figures.received,
+            total: figures.total, activity: activity(at: now))
+    }
+
+    /// The progress of all files together, as `--json-progress` prints it.
+    struct Figures: Encodable, Equatable {
+        var type = "progress"
+        /// Bytes that are there, resumed and stored ones included.
+        var received: Int64
+        /// The bytes of all files; nil as long as the size of one is unknown.
+        var total: Int64?
+        var finished: Int
+        /// The number of files so far.
+        var files: Int
+    }
+
+    func figures(of count: FileCount) -> Figures {
+        let isKnown = count.isComplete && sizes.count >= count.count
+        return Figures(
+            received: finishedBytes + files.values.reduce(0) { $0 + $1.latest.received },
+            total: isKnown ? totalSize : nil, finished: finishedFiles, files: count.count)
     }
 
     private func activity(at now: Double) -> ProgressLine.Activity {

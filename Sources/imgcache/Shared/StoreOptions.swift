@@ -126,6 +126,14 @@ struct MessageOptions: ParsableArguments {
     var verbose = false
 }
 
+struct ProgressOptions: ParsableArguments {
+    @Flag(
+        help: """
+            With --json: also the progress, an object with "type": "progress" ten times a second; none on standard error.
+            """)
+    var jsonProgress = false
+}
+
 struct ResultOptions: ParsableArguments {
     @Flag(help: "One JSON object for each URL instead of the path, in order of completion.")
     var json = false
