@@ -125,7 +125,7 @@ export class Chart {
     this.times = draw("g");
     const { start, step, length } = this.data;
     const span = step * length;
-    let every = [30, 120, 900, 4 * 3600].find((one) => span / one <= 7) ?? 4 * 3600;
+    let every = [30, 60, 120, 900, 4 * 3600].find((one) => span / one <= 7) ?? 4 * 3600;
     if (this.width < 300) every *= 2;
     // Aligned with local hours.
     const offset = new Date(start * 1000).getTimezoneOffset() * 60;

@@ -80,22 +80,22 @@ struct EntrySelection: Sendable {
     private func newest(
         of cache: DownloadCache, after last: Int64?, limit: Int, now: Date, rules: CacheRules
     ) async throws(ImageCacheError) -> EntriesResponse {
-        var (found, place, left): ([EntriesResponse.Entry], Int64?, Int) = ([], last, Self.mostExamined)
+        var found: [EntriesResponse.Entry] = []
+        var (place, left) = (last, Self.mostExamined)
         while true {
             let page = try await cache.entries(
                 matching: search, after: place, limit: kind == .all ? limit : min(left, 200))
-            for entry in page.entries {
-                place = entry.id
+            for (index, entry) in page.entries.enumerated() {
                 let shown = EntriesResponse.Entry(entry, now: now, rules: rules)
                 guard kind.includes(shown) else { continue }
                 found.append(shown)
-                if found.count == limit {
-                    let isLast = page.next == nil && entry.id == page.entries.last?.id
-                    return EntriesResponse(entries: found, next: isLast ? nil : EntryID.text(entry.id))
-                }
+                guard found.count == limit else { continue }
+                let isLast = page.next == nil && index == page.entries.count - 1
+                return EntriesResponse(entries: found, next: isLast ? nil : EntryID.text(entry.id))
             }
             left -= page.entries.count
-            guard let next = page.next, kind != .all, left > 0 else {
+            // A page without entries is a search that has examined as many as one request may.
+            guard let next = page.next, !page.entries.isEmpty, kind != .all, left > 0 else {
                 return EntriesResponse(entries: found, next: page.next.map(EntryID.text))
             }
             place = next

@@ -195,11 +195,15 @@ struct RemoteInvalidationTests {
     }
 
     @Test func `what is fetched after an invalidation is shared, by the machine that made it too`() async throws {
-        let (one, other) = (try machine(), try machine())
+        let one = try machine()
         _ = try await body(one)
         try await invalidate(one, .post)
         #expect(try await body(one) == content(2).content)
         await one.cache.close()
+        let before = store.count(.get, of: "bell")
+        let other = try machine()
+        // Otherwise news that arrives in the middle of a look-up makes it begin again, at the origin.
+        #expect(await eventually { store.count(.get, of: "bell") >= before + 2 })
         #expect(try await body(other) == content(2).content && other.sent.isEmpty)
     }
 
