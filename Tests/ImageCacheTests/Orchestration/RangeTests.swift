@@ -223,7 +223,10 @@ import Testing
         let bench = try Bench(ScriptedRepresentation(Self.bytes, etag: etag))
         let range = 5 * Self.block..<5 * Self.block + 10
         for _ in 0..<2 { #expect(try await get(range, consumer, of: bench).body == Self.content(range)) }
-        #expect(ranges(bench) == ["bytes=1310720-1572863", nil])
+        #expect(ranges(bench).prefix(2) == ["bytes=1310720-1572863", nil])
+        // A reader of a proxied response may have left before the body was complete. Nothing is kept then.
+        let later = ranges(bench).dropFirst(2)
+        #expect(later.allSatisfy { $0 == nil } && later.count <= (consumer == .proxied ? 1 : 0))
     }
 
     @Test(arguments: consumers)
