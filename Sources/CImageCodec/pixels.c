@@ -132,14 +132,6 @@ void icodec_flatten(const uint8_t *from, uint8_t *to, size_t count, uint8_t red,
     }
 }
 
-void icodec_desaturate(const uint8_t *from, uint8_t *to, size_t count) {
-    for (size_t index = 0; index < count; index++, from += 4, to += 4) {
-        uint8_t luma = (uint8_t)((from[0] * 13933u + from[1] * 46871u + from[2] * 4732u + 32768) >> 16);
-        to[0] = to[1] = to[2] = luma;
-        to[3] = from[3];
-    }
-}
-
 static uint8_t clamped(int32_t value) { return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value); }
 
 void icodec_adjust(const uint8_t *from, uint8_t *to, size_t count, const uint8_t *table, double saturation) {

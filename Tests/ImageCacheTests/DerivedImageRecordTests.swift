@@ -57,6 +57,15 @@ import Testing
                 .fit(9, 8), [], .gif(colors: 16, isDithered: false),
                 "9 × 8, fit inside, GIF of 16 colours, not dithered"
             ),
+            (
+                .fit(9, 8),
+                [
+                    .region(.shares(x: 0, y: 0.25, width: 1, height: 0.5)), .orient(.right),
+                    .adjust(contrast: 0.5), .background(.white),
+                ], .gif(),
+                "9 × 8, fit inside, region 0,0.25,1.0x0.5, orientation 6, "
+                    + "adjust brightness=1,contrast=0.5,saturation=1, background #ffffff, GIF"
+            ),
         ] as [(ImageSizing, [ImageProcessor], ImageEncoder, String)]) func `a recipe is told in words`(
             sizing: ImageSizing, processors: [ImageProcessor], encoder: ImageEncoder, words: String
         )

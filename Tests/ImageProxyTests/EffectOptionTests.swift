@@ -106,6 +106,10 @@ struct EffectOptionTests {
         }
         #expect(try region("w=9,zoom=2") == .shares(x: 0.25, y: 0.25, width: 0.5, height: 0.5))
         #expect(try region("w=9,zoom=2,fp=0.1,0.9") == .shares(x: 0, y: 0.5, width: 0.5, height: 0.5))
+        // The point is that of the turned image, for the zoom as for what is kept.
+        let part = ImageProcessor.region(.shares(x: 0, y: 0.5, width: 0.5, height: 0.5))
+        let turned = try ImageOptions("w=9,h=9,fit=cover,zoom=2,fp=0.1,0.9,rotate=90")
+        #expect(try turned.processors([:]) == [.orient(.right), part, .resize(try #require(turned.sizing))])
         let kept = try ImageOptions("w=9,h=9,fit=cover,zoom=2,fp=0.5,0.9").sizing?.position
         #expect(kept == .focus(x: 0.5, y: 0.8))
     }

@@ -26,9 +26,6 @@ bool icodec_is_gray(const uint8_t *pixels, size_t count);
 /// Puts the pixels on a background colour: alpha becomes 255.
 void icodec_flatten(const uint8_t *from, uint8_t *to, size_t count, uint8_t red, uint8_t green, uint8_t blue);
 
-/// Red, green and blue become the luma of ITU-R BT.709.
-void icodec_desaturate(const uint8_t *from, uint8_t *to, size_t count);
-
 /// Replaces red, green and blue by the values of a table of 256, then multiplies their difference from the luma of ITU-R BT.709 by
 /// `saturation` (0 ... 100).
 void icodec_adjust(const uint8_t *from, uint8_t *to, size_t count, const uint8_t *table, double saturation);

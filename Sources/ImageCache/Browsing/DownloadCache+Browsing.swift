@@ -38,21 +38,20 @@ extension DownloadCache {
     /// - Parameters:
     ///   - search: As in ``entries(matching:after:limit:)``.
     ///   - most: The maximum number of entries to examine.
-    ///   - isWanted: Returns true for an entry to return.
-    package func entries(
+    ///   - shown: Returns what is shown of an entry; `nil` to pass over it.
+    package func entries<Shown: Sendable>(
         by order: EntryOrder, descending: Bool, matching search: String, examining most: Int, limit: Int,
-        where isWanted: @escaping @Sendable (CacheEntry) -> Bool
-    ) async throws(ImageCacheError) -> [CacheEntry] {
+        _ shown: @escaping @Sendable (CacheEntry) -> Shown?
+    ) async throws(ImageCacheError) -> [Shown] {
         let wanted = URLSearch(search)
         return try await onExecutor { (operations) throws(ImageCacheError) in
-            var found: [CacheEntry] = []
+            var found: [Shown] = []
             var examined = 0
             try operations.translating {
                 try operations.store.list(by: order, descending: descending) { stored in
                     examined += 1
-                    if wanted.matches(stored.url) {
-                        let entry = CacheEntry(stored, in: operations.store)
-                        if isWanted(entry) { found.append(entry) }
+                    if wanted.matches(stored.url), let entry = shown(CacheEntry(stored, in: operations.store)) {
+                        found.append(entry)
                     }
                     return found.count < limit && examined < most
                 }

@@ -113,7 +113,7 @@ extension ImageProcessor {
 
     /// Crops the image to a part, as far as the image reaches.
     public static func region(_ region: ImageRegion) -> ImageProcessor {
-        ImageProcessor("region(\(region))", .region(region)) { image, budget throws(ImageCodecError) in
+        ImageProcessor("region(\(region.recipe))", .region(region)) { image, budget throws(ImageCodecError) in
             try image.cropped(to: region, within: budget)
         } footprint: { footprint in
             let (x, y) = region.bounds(width: footprint.width, height: footprint.height)
@@ -124,7 +124,7 @@ extension ImageProcessor {
 
     /// Rotates and mirrors the image, as a viewer does with a stored image of this orientation.
     public static func orient(_ orientation: ImageOrientation) -> ImageProcessor {
-        ImageProcessor("orient(\(orientation.rawValue))", .orient(orientation)) {
+        ImageProcessor("orientation(\(orientation.rawValue))", .orient(orientation)) {
             image, budget throws(ImageCodecError) in
             try image.oriented(orientation, within: budget)
         } footprint: { footprint in
@@ -140,7 +140,7 @@ extension ImageProcessor {
         brightness: Double = 1, contrast: Double = 1, saturation: Double = 1
     ) -> ImageProcessor {
         ImageProcessor(
-            "adjust(\(brightness),\(contrast),\(saturation))",
+            "adjust(brightness=\(brightness),contrast=\(contrast),saturation=\(saturation))",
             .adjust(brightness: brightness, contrast: contrast, saturation: saturation)
         ) { image, budget throws(ImageCodecError) in
             try image.adjusted(brightness: brightness, contrast: contrast, saturation: saturation, within: budget)
@@ -167,7 +167,7 @@ extension ImageProcessor {
     ///   - padding: The width of the border in pixels.
     ///   - color: The colour of the border and under transparent pixels; `nil`: transparent.
     public static func pad(by padding: Int, color: ImageSizing.Color? = nil) -> ImageProcessor {
-        ImageProcessor("pad(\(padding),\(color.map(name) ?? "none"))", .pad(padding, color)) {
+        ImageProcessor("pad(\(padding),\(color?.recipe ?? "none"))", .pad(padding, color)) {
             image, budget throws(ImageCodecError) in
             try image.padded(by: padding, color: color, within: budget)
         } footprint: { footprint in
@@ -179,14 +179,12 @@ extension ImageProcessor {
 
     /// Puts the image on a colour, which is seen through transparent pixels.
     public static func background(_ color: ImageSizing.Color) -> ImageProcessor {
-        ImageProcessor("background(\(name(color)))", .background(color)) { image, budget throws(ImageCodecError) in
+        ImageProcessor("background(\(color.recipe))", .background(color)) { image, budget throws(ImageCodecError) in
             try image.flattened(onto: color, within: budget)
         } footprint: {
             $0.addCopies(1)
         }
     }
-
-    private static func name(_ color: ImageSizing.Color) -> String { "\(color.red),\(color.green),\(color.blue)" }
 
     /// Makes the corners transparent.
     ///

@@ -60,7 +60,7 @@ extension ImageRecipe {
                 "decoded by \(text.dropFirst(8))"
             } else if  // blur(2.5), corners(12.0)
             text.hasSuffix(")"), let open = text.firstIndex(of: "("), !text.hasPrefix("resize") {
-                "\(text[..<open]) \(number(text[text.index(after: open)...].dropLast()))"
+                "\(text[..<open]) \(values(text[text.index(after: open)...].dropLast()))"
             } else {
                 text
             }
@@ -100,15 +100,20 @@ extension ImageRecipe {
         return (String(member[..<equals]), String(member[member.index(after: equals)...]))
     }
 
+    /// The parameters of an effect.
+    private static func values(_ text: Substring) -> String {
+        text.split(separator: ",").map { number(color($0)) }.joined(separator: ",")
+    }
+
     /// Removes a fraction of zero.
     private static func number(_ text: some StringProtocol) -> String {
         text.hasSuffix(".0") ? String(text.dropLast(2)) : String(text)
     }
 
     /// Converts 255.204.0 to #ffcc00.
-    private static func color(_ text: String) -> String {
+    private static func color(_ text: some StringProtocol) -> String {
         let parts = text.split(separator: ".").compactMap { UInt8($0) }
-        guard parts.count == 3 else { return text }
+        guard parts.count == 3 else { return String(text) }
         return "#" + parts.hexadecimal
     }
 }

@@ -111,7 +111,21 @@ extension ImageSizing {
         if position != .center { text += ",at=\(position)" }
         if allowsEnlargement { text += ",enlarge" }
         if devicePixelRatio != 1 { text += ",dpr=\(devicePixelRatio)" }
-        if let background { text += ",on=\(background.red).\(background.green).\(background.blue)" }
+        if let background { text += ",on=\(background.recipe)" }
         return text
+    }
+}
+
+extension ImageSizing.Color {
+    var recipe: String { "\(red).\(green).\(blue)" }
+}
+
+extension ImageRegion {
+    /// A text that identifies the part. Shares have a decimal point, pixels have none.
+    var recipe: String {
+        switch self {
+        case .pixels(let x, let y, let width, let height): "\(x),\(y),\(width)x\(height)"
+        case .shares(let x, let y, let width, let height): "\(x),\(y),\(width)x\(height)"
+        }
     }
 }

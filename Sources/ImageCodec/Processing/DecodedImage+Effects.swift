@@ -4,12 +4,7 @@ internal import Glibc
 extension DecodedImage {
     /// The image in grayscale: the luma of ITU-R BT.709.
     public func grayscaled(within budget: ImageBudget = .unlimited) throws(ImageCodecError) -> DecodedImage {
-        try budget.check(memory: cost * 2)
-        let gray = try PixelBuffer(byteCount: cost)
-        try budget.eachPart(width * height) { part in
-            icodec_desaturate(pixels.bytes + part.lowerBound * 4, gray.bytes + part.lowerBound * 4, part.count)
-        }
-        return replacing(gray, width: width, height: height)
+        try adjusted(saturation: 0, within: budget)
     }
 
     /// The image with other colours, as the CSS filter functions of these names make them. 1 changes nothing.

@@ -73,12 +73,7 @@ extension ImageOptions {
     mutating func readEffect(
         _ name: String, _ given: some StringProtocol, _ value: String
     ) throws(ImageOptionError) -> Bool {
-        func whole(_ range: ClosedRange<Int>) throws(ImageOptionError) -> Int {
-            guard let number = Self.number(value, range) else {
-                throw .option(given, "must be an integer from \(range.lowerBound) to \(range.upperBound)")
-            }
-            return number
-        }
+        func whole(_ range: ClosedRange<Int>) throws(ImageOptionError) -> Int { try Self.whole(value, range, given) }
         func number(from least: Int) throws(ImageOptionError) -> Double {
             guard let number = Self.decimal(value[...]), (Double(least)...10).contains(number) else {
                 throw .option(given, "must be a number from \(least) to 10")
@@ -106,8 +101,7 @@ extension ImageOptions {
         case "contrast": effects.contrast = try number(from: 0)
         case "saturation": effects.saturation = try number(from: 0)
         case "gray":
-            guard let flag = Self.flag(value) else { throw .option(given, "must be 1 or 0, true or false") }
-            effects.isGray = flag
+            effects.isGray = try Self.flag(value, given)
         case "padding": effects.padding = try whole(0...1000)
         case "trim": effects.trim = try whole(0...255)
         case "radius": effects.radius = value == "max" ? ImageEffects.greatestRadius : try whole(0...4096)
@@ -145,17 +139,31 @@ extension ImageOptions {
         return .pixels(x: pixels[0], y: pixels[1], width: pixels[2], height: pixels[3])
     }
 
-    /// Parses a number with at most three digits before and two behind the point.
-    static func decimal(_ text: Substring) -> Double? {
+    /// Parses a number with at most two digits behind the point, and some before it.
+    static func decimal(_ text: Substring, digits: Int = 3) -> Double? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard (1...2).contains(parts.count), (1...3).contains(parts[0].utf8.count),
+        guard (1...2).contains(parts.count), (1...digits).contains(parts[0].utf8.count),
             parts.count == 1 || (1...2).contains(parts[1].utf8.count),
             parts.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } })
         else { return nil }
         return Double(text)
     }
 
-    static func flag(_ text: String) -> Bool? { ["1": true, "true": true, "0": false, "false": false][text] }
+    static func flag(_ text: String, _ given: some StringProtocol) throws(ImageOptionError) -> Bool {
+        guard let flag = ["1": true, "true": true, "0": false, "false": false][text] else {
+            throw .option(given, "must be 1 or 0, true or false")
+        }
+        return flag
+    }
+
+    static func whole(
+        _ text: String, _ range: ClosedRange<Int>, _ given: some StringProtocol
+    ) throws(ImageOptionError) -> Int {
+        guard let number = number(text, range) else {
+            throw .option(given, "must be an integer from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
 
     /// An integer in decimal digits.
     static func number(_ text: String, _ range: ClosedRange<Int>) -> Int? {
@@ -214,18 +222,18 @@ extension ImageOptions {
         return .focus(x: (x - part.x) / part.side, y: (y - part.y) / part.side)
     }
 
-    /// The effects, in their order: crop, trim, zoom, turn and resize, background, blur, sharpen, colours, watermark, padding, corners.
+    /// The effects, in their order: crop, trim, turn, zoom and resize, background, blur, sharpen, colours, watermark, padding, corners.
     ///
     /// - Parameter watermarks: The watermarks by name.
     func processors(_ watermarks: [String: ImageWatermark]) throws(ImageOptionError) -> [ImageProcessor] {
         var processors: [ImageProcessor] = []
         if let crop = effects.crop { processors.append(.region(crop)) }
         if let tolerance = effects.trim { processors.append(.trim(tolerance: tolerance)) }
+        if effects.orientation != .up { processors.append(.orient(effects.orientation)) }
         if effects.zoom > 1 {
             let part = zoomed
             processors.append(.region(.shares(x: part.x, y: part.y, width: part.side, height: part.side)))
         }
-        if effects.orientation != .up { processors.append(.orient(effects.orientation)) }
         if isChangedBeforeSize, let sizing { processors.append(.resize(sizing)) }
         if let background, fit != .pad { processors.append(.background(background)) }
         if blur > 0 { processors.append(.blur(sigma: Double(blur) / 2)) }

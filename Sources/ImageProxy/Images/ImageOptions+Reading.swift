@@ -66,12 +66,7 @@ extension ImageOptions {
     private mutating func read(
         _ name: String, _ given: some StringProtocol, _ value: String
     ) throws(ImageOptionError) {
-        func whole(_ range: ClosedRange<Int>) throws(ImageOptionError) -> Int {
-            guard value.utf8.count <= 6, value.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(value),
-                range.contains(number)
-            else { throw .option(given, "must be an integer from \(range.lowerBound) to \(range.upperBound)") }
-            return number
-        }
+        func whole(_ range: ClosedRange<Int>) throws(ImageOptionError) -> Int { try Self.whole(value, range, given) }
         func one<Choice: RawRepresentable & CaseIterable>(_: Choice.Type) throws(ImageOptionError) -> Choice
         where Choice.RawValue == String {
             guard let choice = Choice(rawValue: value) else {
@@ -93,7 +88,9 @@ extension ImageOptions {
         case "format": format = try one(Format.self)
         case "quality": quality = try whole(1...100)
         case "dpr":
-            guard let ratio = Self.ratio(value) else { throw .option(given, "must be a number from 0.5 to 4") }
+            guard let ratio = Self.decimal(value[...], digits: 2), (0.5...4).contains(ratio) else {
+                throw .option(given, "must be a number from 0.5 to 4")
+            }
             devicePixelRatio = ratio
         case "gravity":
             guard let position = Self.position(value) else {
@@ -106,10 +103,7 @@ extension ImageOptions {
         case "blur": blur = try whole(1...250)
         case "frame": frame = try whole(0...999)
         case "anim":
-            guard let flag = Self.flag(value) else {
-                throw .option(given, "must be 1 or 0, true or false")
-            }
-            keepsAnimation = flag
+            keepsAnimation = try Self.flag(value, given)
         default:
             guard value == "keep" || value == "none" else { throw .option(given, "must be keep or none") }
             keepsMetadata = value == "keep"
@@ -141,15 +135,6 @@ extension ImageOptions {
         if fit.needsBothSides, width == nil || height == nil {
             throw .option("fit", "requires a width and a height")
         }
-    }
-
-    /// Parses a number with at most two decimals.
-    private static func ratio(_ text: String) -> Double? {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count <= 2, parts.allSatisfy({ (1...2).contains($0.utf8.count) }),
-            parts.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }), let ratio = Double(text)
-        else { return nil }
-        return (0.5...4).contains(ratio) ? ratio : nil
     }
 
     static func position(_ text: String) -> ImageSizing.Position? {

@@ -5,6 +5,12 @@ struct PrometheusText {
     static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
 
     private(set) var text = ""
+    /// The name of the only metric to add; nil for all.
+    private let only: String?
+    /// True while the metric that was begun last is to be added.
+    private var isWanted = true
+
+    init(only: String? = nil) { self.only = only }
 
     enum Kind: String {
         case counter, gauge, histogram
@@ -57,16 +63,6 @@ struct PrometheusText {
         }
     }
 
-    /// The lines of one metric.
-    func family(_ name: String) -> String {
-        let lines = text.split(separator: "\n")
-        guard
-            let first = lines.firstIndex(where: { $0.hasPrefix("# ") && $0.dropFirst(7).prefix { $0 != " " } == name })
-        else { return "" }
-        let rest = lines[first...].drop { $0.hasPrefix("#") }.prefix { !$0.hasPrefix("#") }
-        return (lines[first..<rest.startIndex] + rest).map { $0 + "\n" }.joined()
-    }
-
     private mutating func add(_ name: String, _ dimensions: [(String, String)], _ cell: MetricsRegistry.Cell) {
         switch cell {
         case .counter(let counter): line(name, dimensions, String(counter.value))
@@ -87,11 +83,14 @@ struct PrometheusText {
     }
 
     private mutating func begin(_ name: String, _ kind: Kind, help: String?) {
+        isWanted = only.map { $0 == name } ?? true
+        guard isWanted else { return }
         if let help { text += "# HELP \(name) \(Self.escaped(help, quote: false))\n" }
         text += "# TYPE \(name) \(kind.rawValue)\n"
     }
 
     private mutating func line(_ name: String, _ dimensions: [(String, String)], _ value: String) {
+        guard isWanted else { return }
         text += name
         if !dimensions.isEmpty {
             let pairs = dimensions.map { "\(Self.sanitized($0.0))=\"\(Self.escaped($0.1, quote: true))\"" }

@@ -16,8 +16,8 @@ function moveCursor(index) {
 
 export class Chart {
   /**
-   * series: [{key, name, tone, area, isHidden}]; a tone is a class of the style sheet: accent, grey, faint, soft, warn; plain: none.
-   * isHidden: only the number is shown, without a line.
+   * series: [{key, name, tone, area}]; a tone is a class of the style sheet: accent, grey, faint, soft, warn; plain: a number without a
+   * line.
    * top: a fixed upper end, if there is one. stacked: each series stands on those before it.
    */
   constructor(host, { name, series, format, top = null, floor = 1, base = 10, stacked = false }) {
@@ -88,7 +88,7 @@ export class Chart {
   /** What is drawn of each series: its upper edge, and for stacked ones the lower. */
   layers() {
     let below = null;
-    return this.series.filter((one) => !one.isHidden).map((one) => {
+    return this.series.filter((one) => one.tone !== "plain").map((one) => {
       const own = this.data.series[one.key] ?? [];
       const upper = this.stacked && below ? own.map((value, index) => (isNumber(value) ? value + below[index] : null)) : own;
       const layer = { ...one, upper, lower: this.stacked ? below : null };

@@ -36,9 +36,9 @@ export function startCharts() {
     new Chart(host, {
       name: "Latency", format: milliseconds,
       series: [
-        { key: "p50", name: "p50", tone: "plain", isHidden: true },
+        { key: "p50", name: "p50", tone: "plain" },
         { key: "p95", name: "p95", tone: "accent" },
-        { key: "p99", name: "p99", tone: "plain", isHidden: true },
+        { key: "p99", name: "p99", tone: "plain" },
       ],
     }),
     new Chart(host, {

@@ -24,6 +24,31 @@ export function metric(name, text) {
   return make("a", "metric", text, { href: `metrics?name=${name}` });
 }
 
+/** A list item of a text and a note at its right. */
+export function noted() {
+  return make("li", "name", [make("span"), make("span", "note")]);
+}
+
+/** Names that link to metrics, with a value each: [name, metric, value]. Gives the cells of the values. */
+export function facts(host, lines) {
+  if (host.children.length !== lines.length * 2) {
+    put(host, lines.flatMap(([name, of]) => [make("dt", "", [metric(of, name)]), make("dd")]));
+  }
+  return lines.map(([, , value], index) => {
+    const cell = host.children[index * 2 + 1];
+    put(cell, value);
+    return cell;
+  });
+}
+
+/** Shows words in place of the items of a list that has none. Gives whether it has none. */
+export function isEmpty(list, items, words) {
+  const shown = list.querySelector(".empty");
+  if (items.length > 0) shown?.remove();
+  else if (!shown) put(list, [make("li", "empty", words)]);
+  return items.length === 0;
+}
+
 const space = "http://www.w3.org/2000/svg";
 
 export function draw(name, attributes = {}, text) {

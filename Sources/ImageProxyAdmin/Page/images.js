@@ -1,5 +1,5 @@
 // Images: what is rendered, what it costs, and whether its workers live.
-import { find, make, metric, put, reconcile } from "./elements.js";
+import { facts, find, noted, put, reconcile } from "./elements.js";
 import { count, milliseconds, rate } from "./format.js";
 
 const workers = { available: "in worker processes", unavailable: "no worker can be started", off: "in the service's own process" };
@@ -22,14 +22,10 @@ export function showImages(images, now) {
     ["Crashes", "imgcache_image_crashes_total", `${count(images.crashes)}; ${count(images.replacements)} workers replaced`],
     ["Damaged", "imgcache_images_damaged_total", `${count(images.damaged)} from damaged originals`],
   ];
-  const host = find("images");
-  if (!host.firstChild) put(host, lines.flatMap(([name, of]) => [make("dt", "", [metric(of, name)]), make("dd")]));
-  lines.forEach(([name, , value], index) => {
-    const cell = host.children[index * 2 + 1];
-    put(cell, value);
-    cell.classList.toggle("bad", (name === "Crashes" && images.crashes > 0) || (name === "Decoded" && images.workers !== "available"));
-  });
-  reconcile(find("kinds"), images.kinds.slice(0, 8), (kind) => `${kind.format} ${kind.preset}`, createKind, (element, kind) => {
+  const cells = facts(find("images"), lines);
+  cells[2].classList.toggle("bad", images.workers !== "available");
+  cells[3].classList.toggle("bad", images.crashes > 0);
+  reconcile(find("kinds"), images.kinds.slice(0, 8), (kind) => `${kind.format} ${kind.preset}`, noted, (element, kind) => {
     put(element.children[0], kind.preset ? `${kind.format}, preset ${kind.preset}` : kind.format);
     put(element.children[1], count(kind.count));
   });
@@ -37,8 +33,4 @@ export function showImages(images, now) {
 
 function step({ name, p95 }) {
   return `${name} ${milliseconds(p95)}`;
-}
-
-function createKind() {
-  return make("li", "name", [make("span"), make("span", "note")]);
 }

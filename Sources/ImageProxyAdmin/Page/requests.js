@@ -1,6 +1,6 @@
 // The most requested, the slowest and the failing targets, and the latest errors.
 import { get } from "./api.js";
-import { find, make, put, reconcile } from "./elements.js";
+import { find, isEmpty, make, noted, put, reconcile } from "./elements.js";
 import { bytes, clock, count, milliseconds } from "./format.js";
 
 export async function refreshRequests() {
@@ -14,7 +14,7 @@ export async function refreshRequests() {
 function show(id, items, keyOf, figures, nothing = "No requests.") {
   const list = find(id);
   if (isEmpty(list, items, nothing)) return;
-  reconcile(list, items, keyOf, create, (element, item) => {
+  reconcile(list, items, keyOf, noted, (element, item) => {
     const [target, note] = element.children;
     put(target, item.target);
     target.title = item.target;
@@ -35,19 +35,6 @@ function showErrors(errors) {
     put(cause, [item.detail ?? item.error ?? "the origin's response", item.id ? `id ${item.id}` : ""].filter(Boolean).join(" · "));
     element.classList.toggle("bad", item.status >= 500);
   });
-}
-
-function isEmpty(list, items, words) {
-  if (items.length === 0) {
-    if (!list.querySelector(".empty")) put(list, [make("li", "empty", words)]);
-    return true;
-  }
-  list.querySelector(".empty")?.remove();
-  return false;
-}
-
-function create() {
-  return make("li", "name", [make("span"), make("span", "note")]);
 }
 
 function createError() {

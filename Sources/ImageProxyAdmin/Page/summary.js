@@ -1,6 +1,6 @@
 // The figures at the top and the store's state.
 import { get } from "./api.js";
-import { find, make, metric, put } from "./elements.js";
+import { facts, find, make, metric, put } from "./elements.js";
 import { showImages } from "./images.js";
 import { showOrigins } from "./origins.js";
 import {
@@ -98,12 +98,12 @@ function showStore(store, evictions, memory, remote) {
       make("div", "fill", ["bodies", "partials", "index"].map((name) => make("span", name)), { role: "img" }),
       make("dl", "facts"), make("div", "ages", [], { role: "img" }), make("p", "ages-scale"));
   }
-  const [fill, facts, ages, scale] = host.children;
+  const [fill, list, ages, scale] = host.children;
   const share = (part) => Math.min(100, (part / Math.max(1, store.capacity)) * 100);
   const parts = [store.bodyBytes + store.doomedBytes, store.partialBytes, store.indexBytes];
   parts.forEach((part, index) => { fill.children[index].style.width = `${share(part).toFixed(2)}%`; });
   fill.setAttribute("aria-label", `${percent(store.usedBytes / store.capacity)} of the capacity is used`);
-  const lines = [
+  facts(list, [
     ["Used", "imgcache_store_used_bytes", `${bytes(store.usedBytes)} of ${bytes(store.capacity)} (${percent(store.usedBytes / store.capacity)})`],
     ["Holds", "imgcache_store_entries", `${count(store.entries)} entries, ${bytes(store.bodyBytes)}`],
     ["Unfinished", "imgcache_store_partials", store.partials ? `${count(store.partials)}, ${bytes(store.partialBytes)} set aside` : "none"],
@@ -111,11 +111,7 @@ function showStore(store, evictions, memory, remote) {
     ["Memory", "imgcache_memory_bytes", `${bytes(memory.usedBytes)} of ${bytes(memory.capacity)} in ${count(memory.entries)} files and images`],
     ["Evicted", "imgcache_evictions_total", evictedWords(evictions)],
     ...(remote ? [["Shared store", "imgcache_remote_available", sharedWords(remote)]] : []),
-  ];
-  if (!facts.firstChild || facts.children.length !== lines.length * 2) {
-    put(facts, lines.flatMap(([name, of]) => [make("dt", "", [metric(of, name)]), make("dd")]));
-  }
-  lines.forEach(([, , value], index) => put(facts.children[index * 2 + 1], value));
+  ]);
   showAges(ages, scale, evictions.ages);
 }
 

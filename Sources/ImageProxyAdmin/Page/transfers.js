@@ -1,6 +1,6 @@
 // The running transfers from the origin.
 import { get } from "./api.js";
-import { find, make, put, reconcile } from "./elements.js";
+import { find, isEmpty, make, put, reconcile } from "./elements.js";
 import { bytes, count, percent, urlParts } from "./format.js";
 
 /** When each transfer was last seen with how many bytes, for its speed. */
@@ -13,11 +13,7 @@ export async function refreshTransfers() {
   const keys = new Set(transfers.map((transfer) => transfer.id));
   for (const key of seen.keys()) if (!keys.has(key)) seen.delete(key);
   put(find("transfers-note"), transfers.length ? count(transfers.length + more) : "");
-  if (transfers.length === 0) {
-    if (!list.querySelector(".empty")) put(list, [make("li", "empty", "No transfers.")]);
-    return;
-  }
-  list.querySelector(".empty")?.remove();
+  if (isEmpty(list, transfers, "No transfers.")) return;
   reconcile(list, transfers, (transfer) => transfer.id, create, (element, transfer) => update(element, transfer, now));
 }
 

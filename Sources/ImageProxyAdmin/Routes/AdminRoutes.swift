@@ -47,7 +47,7 @@ struct AdminRoutes: Sendable {
         }
         table.get("metrics") { request in
             let figures = try await CacheMetrics(cache)
-            var text = PrometheusText()
+            var text = PrometheusText(only: request.query("name"))
             text.add(registry)
             figures.write(to: &text)
             OriginMetrics(gates: origins().gates).write(to: &text)
@@ -55,8 +55,7 @@ struct AdminRoutes: Sendable {
             text.add(
                 "imgcache_build_info", .gauge, by: "version", [(version, 1)], help: "The program's version.")
             ProcessMetrics.write(to: &text, started: started)
-            let shown = request.query("name").map { text.family($0) } ?? text.text
-            return .bytes(Array(shown.utf8), type: PrometheusText.mediaType)
+            return .bytes(Array(text.text.utf8), type: PrometheusText.mediaType)
         }
     }
 

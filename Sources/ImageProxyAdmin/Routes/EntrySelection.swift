@@ -32,6 +32,16 @@ struct EntrySelection: Sendable {
         case used
         /// The longest unused first, which are evicted next.
         case unused
+
+        /// The order of the store; nil for pages from the newest on.
+        fileprivate var order: (by: EntryOrder, descending: Bool)? {
+            switch self {
+            case .newest: nil
+            case .largest: (.size, true)
+            case .used: (.age, true)
+            case .unused: (.age, false)
+            }
+        }
     }
 
     let search: String
@@ -60,18 +70,15 @@ struct EntrySelection: Sendable {
     func page(
         of cache: DownloadCache, after last: Int64?, limit: Int, now: Date, rules: CacheRules
     ) async throws(ImageCacheError) -> EntriesResponse {
-        if sort == .newest { return try await newest(of: cache, after: last, limit: limit, now: now, rules: rules) }
-        let (order, descending): (EntryOrder, Bool) =
-            switch sort {
-            case .newest: (.created, true)
-            case .largest: (.size, true)
-            case .used: (.age, true)
-            case .unused: (.age, false)
-            }
-        let entries = try await cache.entries(
-            by: order, descending: descending, matching: search, examining: Self.mostExamined, limit: limit
-        ) { [kind] in kind.includes(EntriesResponse.Entry($0, now: now, rules: rules)) }
-        var shown = entries.map { EntriesResponse.Entry($0, now: now, rules: rules) }
+        guard let order = sort.order else {
+            return try await newest(of: cache, after: last, limit: limit, now: now, rules: rules)
+        }
+        var shown = try await cache.entries(
+            by: order.by, descending: order.descending, matching: search, examining: Self.mostExamined, limit: limit
+        ) { [kind] stored in
+            let entry = EntriesResponse.Entry(stored, now: now, rules: rules)
+            return kind.includes(entry) ? entry : nil
+        }
         // The store orders by the size on disk, which is equal for many small files.
         if sort == .largest { shown.sort { $0.size > $1.size } }
         return EntriesResponse(entries: shown, next: nil)

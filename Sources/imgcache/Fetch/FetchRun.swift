@@ -94,27 +94,23 @@ struct FetchRun: Sendable {
 
     private var isSeveral: Bool { options.batch.inputFile != nil || options.urls.count > 1 }
 
-    /// Lines that are redrawn on a terminal. Otherwise, and with `-v`, single lines at longer intervals.
     private func progressDisplay(_ inputs: WorkQueue<FetchInput>) -> ProgressDisplay? {
-        if options.progress.jsonProgress {
-            let display = ProgressDisplay(isSeveral: isSeveral, .reported) { inputs.count }
-            expectSizes(of: inputs, display)
-            return display
-        }
-        let messages = options.fetching.messages
-        guard !messages.quiet else { return nil }
-        let isRedrawn = Output.isTerminal(STDERR_FILENO) && !messages.verbose
-        // With -v, the exchange reports its retries itself.
-        let style = isRedrawn ? .redrawn : ProgressDisplay.Style.printed(retries: !isSeveral && !messages.verbose)
+        guard let style = progressStyle else { return nil }
         let display = ProgressDisplay(isSeveral: isSeveral, style) { inputs.count }
-        expectSizes(of: inputs, display)
-        return display
-    }
-
-    private func expectSizes(of inputs: WorkQueue<FetchInput>, _ display: ProgressDisplay) {
         for (place, input) in inputs.elements.enumerated() {
             if case .download(let download) = input, let size = download.size { display.expect(place, size: size) }
         }
+        return display
+    }
+
+    /// Lines that are redrawn on a terminal. Otherwise, and with `-v`, single lines at longer intervals.
+    private var progressStyle: ProgressDisplay.Style? {
+        let messages = options.fetching.messages
+        if options.progress.jsonProgress { return .reported }
+        if messages.quiet { return nil }
+        if Output.isTerminal(STDERR_FILENO), !messages.verbose { return .redrawn }
+        // With -v, the exchange reports its retries itself.
+        return .printed(retries: !isSeveral && !messages.verbose)
     }
 
     private static func reportKeptBytes(_ ending: (interrupted: [FetchResult], reported: Int), requested: Int) {
