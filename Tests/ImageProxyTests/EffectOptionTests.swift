@@ -64,6 +64,7 @@ struct EffectOptionTests {
         "crop=1x2x3", "crop=1x2x0x4", "crop=1x2x3x4x5", "crop=-1x2x3x4", "crop=0x0x101x50p", "crop=100x0x10x10p",
         "crop=x", "zoom=0.5", "zoom=11", "rotate=45", "rotate=360", "flip=x", "sharpen=-1", "sharpen=10.1",
         "brightness=1e3", "contrast=.5", "saturation=1.", "gray=2", "padding=1001", "w=8000,padding=100",
+        "w=1,padding=1000,dpr=4", "w=4000,h=4000,padding=1000,dpr=1.3", "padding=1000,dpr=3",
     ])
     func `of operations that cannot be read are refused`(text: String) {
         #expect(throws: ImageOptionError.self) { try ImageOptions(text) }
@@ -90,6 +91,12 @@ struct EffectOptionTests {
         let top = try ImageOptions("w=40,h=30,fit=cover,rotate=90,g=top")
         #expect(top.decodedSizing == .fit(4096, 4096))
         #expect(try top.processors([:]) == [.orient(.right), .resize(try #require(top.sizing))])
+    }
+
+    @Test func `of padding count in the size of the result`() throws {
+        #expect(try ImageOptions("w=100,padding=1000,dpr=2").sizing?.height == 1994)
+        #expect(try ImageOptions("h=100,padding=1000").sizing?.width == 6192)
+        #expect(try ImageOptions("w=100").sizing?.height == 8192)
     }
 
     @Test func `of a part in pixels decode the image as it is`() throws {

@@ -113,16 +113,19 @@ extension ImageOptions {
     /// Rejects options that are valid alone but not together.
     func checkTogether() throws(ImageOptionError) {
         for (name, side) in [("width", width), ("height", height)] {
-            let padded = Double((side ?? 0) + effects.padding * 2)
-            guard padded * devicePixelRatio <= Double(Self.longestSide) else {
+            guard (Double(side ?? 0) + border) * devicePixelRatio <= Double(Self.longestSide) else {
                 let what = effects.padding > 0 ? "and its padding times dpr exceed" : "times dpr exceeds"
                 throw .option(name, "\(what) \(Self.longestSide) pixels")
             }
         }
-        let area = Double(width ?? 0) * Double(height ?? 0) * devicePixelRatio * devicePixelRatio
-        guard area <= Double(Self.largestArea) else {
-            throw .option("width", "times height exceeds \(Self.largestArea) pixels")
+        let squared = devicePixelRatio * devicePixelRatio
+        // A side that follows has at least one pixel.
+        let paddedArea = (Double(width ?? 1) + border) * (Double(height ?? 1) + border) * squared
+        guard paddedArea <= Double(Self.largestArea) else {
+            let what = effects.padding > 0 ? "and height with their padding exceed" : "times height exceeds"
+            throw .option("width", "\(what) \(Self.largestArea) pixels")
         }
+        let area = Double(width ?? 0) * Double(height ?? 0) * squared
         // The width is not known until the client sends it.
         let width = isWidthAuto ? width ?? 1 : width
         if blur > 0, width == nil || height == nil || area > Double(Self.largestBlurredArea) {

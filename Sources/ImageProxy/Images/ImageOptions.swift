@@ -112,11 +112,15 @@ extension ImageOptions {
         return sizing
     }
 
+    /// The pixels that the padding adds to a side, in CSS pixels.
+    var border: Double { Double(effects.padding * 2) }
+
     /// The greatest length of a side that follows from the proportions. It prevents an extremely narrow image from becoming a huge one.
     private func longest(beside side: Int?) -> Int? {
         guard let side else { return nil }
-        let area = Double(Self.largestArea) / (Double(side) * devicePixelRatio * devicePixelRatio)
-        return max(1, min(longestFollowing, Int(min(Double(Self.longestSide) / devicePixelRatio, area))))
+        let area = Double(Self.largestArea) / ((Double(side) + border) * devicePixelRatio * devicePixelRatio)
+        let longest = min(Double(Self.longestSide) / devicePixelRatio, area) - border
+        return max(1, min(longestFollowing, Int(longest)))
     }
 
     /// - Parameter accepted: The formats that the client prefers.
