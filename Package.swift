@@ -286,7 +286,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "CSQLite", "DiskStore", "HTTPCaching", "ImageCache", "ImageCodec", "ConcurrencyPrimitives",
+                "CSQLite", "CacheTestSupport", "DiskStore", "HTTPCaching", "ImageCache", "ImageCodec",
+                "ConcurrencyPrimitives",
                 "TestSupport",
                 "Transfer", "Units", "imgcache", httpTypes, logging,
             ],

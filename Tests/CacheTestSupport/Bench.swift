@@ -104,30 +104,9 @@ package final class Bench: Sendable {
         Body([UInt8](try Data(contentsOf: URL(filePath: file.path))))
     }
 
-    package static func body(of answer: CachedResponse) throws -> Body {
-        guard let range = answer.range, let descriptor = answer.descriptor else { return Body([]) }
-        return Body(try read(range, of: descriptor))
-    }
+    package static func body(of answer: CachedResponse) throws -> Body { Body(try answer.bytes()) }
 
-    package static func body(of answer: ForwardedResponse) async throws -> Body {
-        var bytes: [UInt8] = []
-        guard let content = answer.body else { return Body([]) }
-        for try await piece in content { bytes += try read(piece) }
-        return Body(bytes)
-    }
-
-    package static func read(_ piece: ForwardedBody.Piece) throws -> [UInt8] {
-        switch piece {
-        case .bytes(let bytes): bytes
-        case .stored(let descriptor, let range): try read(range, of: descriptor)
-        }
-    }
-
-    private static func read(_ range: Range<Int64>, of descriptor: Int32) throws -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: range.count)
-        try #require(pread(descriptor, &bytes, range.count, off_t(range.lowerBound)) == range.count)
-        return bytes
-    }
+    package static func body(of answer: ForwardedResponse) async throws -> Body { Body(try await answer.bytes()) }
 
     /// The error that a request fails with.
     package func failure(_ consumer: Consumer, _ change: (inout FileRequest) -> Void = { _ in }) async

@@ -1,3 +1,4 @@
+import CacheTestSupport
 import ConcurrencyPrimitives
 import Foundation
 import Glibc
@@ -55,21 +56,6 @@ struct FleetTests {
         return try DownloadCache(directory: folder.path(name), configuration: configuration)
     }
 
-    private func bytes(of response: ForwardedResponse) async throws -> [UInt8] {
-        var bytes: [UInt8] = []
-        guard let body = response.body else { return [] }
-        for try await piece in body {
-            switch piece {
-            case .bytes(let part): bytes += part
-            case .stored(let descriptor, let range):
-                var part = [UInt8](repeating: 0, count: range.count)
-                try #require(pread(descriptor, &part, part.count, off_t(range.lowerBound)) == part.count)
-                bytes += part
-            }
-        }
-        return bytes
-    }
-
     @Test(arguments: [0.0, 600])
     func `48 clients of 3 machines that ask for a new URL cost the origin one request`(_ skew: Double) async throws {
         let representation = Representation(seed: 81, size: Self.size)
@@ -89,7 +75,7 @@ struct FleetTests {
                         group.addTask {
                             guard client % 2 == 0 else {
                                 let response = try await machine.forward(ForwardRequest(url))
-                                return try await bytes(of: response) == representation.content.bytes()
+                                return try await response.bytes() == representation.content.bytes()
                             }
                             return representation.content.equalsFile(at: try await machine.file(for: url).path)
                         }

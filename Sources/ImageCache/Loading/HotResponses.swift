@@ -10,25 +10,29 @@ import TextIdentity
 public struct HotResponse: Sendable {
     /// As ``ForwardedResponse/head``.
     public let head: HTTPResponse
-    /// The body in memory; empty for HEAD and 304, and if ``file`` has the body.
-    public let body: [UInt8]
-    /// The body as a range of an open file; `nil` if it is in memory.
-    public let file: CachedResponse?
+    /// `nil` for HEAD and 304.
+    public let body: Body?
     /// The terms on which equal requests get the same response; `nil` if each must be looked up.
     package let reuse: Reuse?
 
-    init(head: HTTPResponse, body: [UInt8], reuse: Reuse) {
+    /// The body of a response that is sent without reading the disk.
+    public enum Body: Sendable {
+        /// A small body.
+        case bytes([UInt8])
+        /// A range of a file that is open, for reading with `pread` or `sendfile` as ``CachedResponse`` explains.
+        case stored(CachedResponse)
+    }
+
+    init(head: HTTPResponse, body: [UInt8]?, reuse: Reuse) {
         self.head = head
-        self.body = body
+        self.body = body.map { .bytes($0) }
         self.reuse = reuse
-        file = nil
     }
 
     init(_ response: CachedResponse) {
         head = response.head
-        body = []
+        body = response.descriptor == nil ? nil : .stored(response)
         reuse = nil
-        file = response
     }
 
     /// The terms on which a response may be sent again without another look-up, to requests with the same method, URL, conditions and range.
@@ -140,7 +144,7 @@ final class HotResponses: Sendable {
         status.timeToLive = Int(timeToLive)
         let nextChange = min(entry.bornAt + Double(age + 1), entry.freshUntil - timeToLive + 1)
         return HotResponse(
-            head: head.with(status), body: request.method == .head ? [] : entry.body,
+            head: head.with(status), body: request.method == .head ? nil : entry.body,
             reuse: reuse(of: entry, within: nextChange - now))
     }
 
@@ -169,7 +173,7 @@ final class HotResponses: Sendable {
         // The head's times are whole seconds. It may be used a tenth of a second longer.
         let reuse = reuse(of: entry, within: min(0.1, entry.freshUntil - now.timeIntervalSince1970))
         switch served.body {
-        case .none: return HotResponse(head: head, body: [], reuse: reuse)
+        case .none: return HotResponse(head: head, body: nil, reuse: reuse)
         case .whole: return HotResponse(head: head, body: entry.body, reuse: reuse)
         case .range(let range, _):
             guard range.upperBound <= entry.body.count else { return nil }

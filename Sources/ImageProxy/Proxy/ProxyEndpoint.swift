@@ -51,10 +51,13 @@ package struct ProxyEndpoint: RequestHandler {
         guard incoming.method == .get || incoming.method == .head, let request = request(for: incoming),
             let response = cache.hotResponse(for: request)
         else { return nil }
-        let hasContent = incoming.method == .get && response.head.status != .notModified
-        let body: Response.Body =
-            if let file = response.file { Response.Body(file) } else { hasContent ? .bytes(response.body) : .none }
-        var own = finished(response.head, body: body, response.file == nil ? .memory : .hit, of: incoming)
+        let (body, outcome): (Response.Body, CacheOutcome) =
+            switch response.body {
+            case .stored(let file): (Response.Body(file), .hit)
+            case .bytes(let bytes): (.bytes(bytes), .memory)
+            case nil: (.none, .memory)
+            }
+        var own = finished(response.head, body: body, outcome, of: incoming)
         if !options.tellsTiming, let reuse = response.reuse {
             own.reuse = ResponseReuse(selectingNames: Array(reuse.selectingNames), lifetime: reuse.lifetime) {
                 [isCurrent = options.isCurrent] in isCurrent() && reuse.permits()

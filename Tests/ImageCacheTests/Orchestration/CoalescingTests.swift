@@ -46,7 +46,7 @@ import Testing
         #expect(answer.cacheStatus.collapsed && answer.cacheStatus.stored)
         var received: [UInt8] = []
         for try await piece in try #require(answer.body) {
-            received += try Bench.read(piece)
+            received += try piece.bytes()
             gate.open()
         }
         #expect(Body(received) == representation.content)

@@ -144,7 +144,7 @@ import Testing
         let bench = try Bench(representation)
         #expect(bench.cache.hotResponse(for: bench.request()) == nil)
         let ready = try await bench.hotResponse()
-        #expect(Body(ready.body) == representation.content)
+        #expect(Body(try ready.bytes()) == representation.content)
         bench.advance(seconds: 61)
         #expect(bench.cache.hotResponse(for: bench.request()) == nil)
     }

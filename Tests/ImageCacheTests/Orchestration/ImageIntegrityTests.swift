@@ -227,8 +227,8 @@ import Testing
         }
         let file = try await UnstoredFetch(fetcher: bench.cache.fetcher).file(
             for: request, after: ImageCacheError(.store(.full), message: "no room"))
-        let bytes = try Bench.read(.stored(descriptor: file.body.descriptor, range: 0..<file.size))
-        #expect(Body(bytes) == Body(picture) && !file.isStored)
+        let content = ForwardedBody.Piece.stored(descriptor: file.body.descriptor, range: 0..<file.size)
+        #expect(Body(try content.bytes()) == Body(picture) && !file.isStored)
         #expect(bench.transport.requests.dropFirst().allSatisfy { $0.fields[.range] != nil })
         #expect(bench.transport.requests.contains { $0.url == Self.mirror })
     }

@@ -60,7 +60,7 @@ import Testing
         var received: [UInt8] = []
         await #expect(throws: ImageCacheError.self) {
             for try await piece in try #require(answer.body) {
-                received += try Bench.read(piece)
+                received += try piece.bytes()
                 gate.open()
             }
         }

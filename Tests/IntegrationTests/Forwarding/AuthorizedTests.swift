@@ -1,3 +1,4 @@
+import CacheTestSupport
 import ConcurrencyPrimitives
 import Foundation
 import ImageCache
@@ -29,25 +30,25 @@ import Testing
         cacheControl: String
     ) async throws {
         let origin = try origin(cacheControl)
-        for fields in clients { _ = try await bytes(of: cache.forward(request(origin.url(), .get, fields))) }
+        for fields in clients { _ = try await cache.forward(request(origin.url(), .get, fields)).bytes() }
         #expect(origin.requests.count == 1)
         clock.withLock { $0 += 100 }
-        for fields in clients { _ = try await bytes(of: cache.forward(request(origin.url(), .get, fields))) }
+        for fields in clients { _ = try await cache.forward(request(origin.url(), .get, fields)).bytes() }
         #expect(origin.requests.count == 2 && origin.requests.last?.request["If-None-Match"] != nil)
     }
 
     @Test func `any other response to credentials is stored for nobody`() async throws {
         let origin = try origin("max-age=60")
-        for fields in clients { _ = try await bytes(of: cache.forward(request(origin.url(), .get, fields))) }
+        for fields in clients { _ = try await cache.forward(request(origin.url(), .get, fields)).bytes() }
         // The second client's may be stored, and is not for those with credentials.
         #expect(origin.requests.count == 4)
-        _ = try await bytes(of: cache.forward(request(origin.url())))
+        _ = try await cache.forward(request(origin.url())).bytes()
         #expect(origin.requests.count == 4)
     }
 
     @Test func `credentials that Vary names select`() async throws {
         let origin = try origin("public, max-age=60", vary: "Authorization")
-        for fields in clients { _ = try await bytes(of: cache.forward(request(origin.url(), .get, fields))) }
+        for fields in clients { _ = try await cache.forward(request(origin.url(), .get, fields)).bytes() }
         #expect(origin.requests.count == 3)
     }
 }

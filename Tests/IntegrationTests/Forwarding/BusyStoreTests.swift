@@ -1,3 +1,4 @@
+import CacheTestSupport
 import ConcurrencyPrimitives
 import Foundation
 import ImageCache
@@ -26,7 +27,7 @@ import Testing
         let reading = Task {
             guard let body = response.body else { return }
             for try await piece in body {
-                let bytes = try read(piece)
+                let bytes = try piece.bytes()
                 received.withLock { $0 += bytes }
             }
         }
@@ -34,7 +35,7 @@ import Testing
         let transaction = try OpenTransaction(in: directory.path("cache"))
         let hasEnded = Locked(false)
         let stored = Task {
-            let bytes = try await bytes(of: cache.forward(request(origin.url("/large"))))
+            let bytes = try await cache.forward(request(origin.url("/large"))).bytes()
             hasEnded.withLock { $0 = true }
             return bytes
         }

@@ -1,3 +1,4 @@
+import CacheTestSupport
 import ConcurrencyPrimitives
 import Foundation
 import ImageCache
@@ -56,33 +57,7 @@ extension ForwardingSuite {
         return request
     }
 
-    func bytes(of answer: ForwardedResponse) async throws -> [UInt8] {
-        var bytes: [UInt8] = []
-        guard let content = answer.body else { return [] }
-        for try await piece in content { bytes += try read(piece) }
-        return bytes
-    }
-
-    func read(_ piece: ForwardedBody.Piece) throws -> [UInt8] {
-        switch piece {
-        case .bytes(let bytes): return bytes
-        case .stored(let descriptor, let range):
-            var bytes = [UInt8](repeating: 0, count: range.count)
-            try #require(pread(descriptor, &bytes, range.count, off_t(range.lowerBound)) == range.count)
-            return bytes
-        }
-    }
-
     func status(of answer: ForwardedResponse) -> String { answer.head.headerFields[.cacheStatus] ?? "" }
-}
-
-extension DownloadCache {
-    /// Forwards a request that a test makes in other ways too.
-    func forward(_ request: FileRequest) async throws(ImageCacheError) -> ForwardedResponse {
-        try await forward(ForwardRequest(request))
-    }
-
-    func hotResponse(for request: FileRequest) -> HotResponse? { hotResponse(for: ForwardRequest(request)) }
 }
 
 extension HTTPField.Name {

@@ -1,3 +1,4 @@
+import CacheTestSupport
 import ConcurrencyPrimitives
 import Foundation
 import ImageCache
@@ -31,10 +32,10 @@ import Testing
         #expect(first.head.status == .ok)
         #expect(first.head.headerFields[.contentLength] == "3000000")
         #expect(status(of: first) == "imgcache; fwd=uri-miss; fwd-status=200; stored")
-        #expect(try await bytes(of: first) == representation.content.bytes())
+        #expect(try await first.bytes() == representation.content.bytes())
         let second = try await cache.forward(request(origin.url()))
         #expect(status(of: second) == "imgcache; hit; ttl=3600")
-        #expect(try await bytes(of: second) == representation.content.bytes())
+        #expect(try await second.bytes() == representation.content.bytes())
         #expect(origin.requests.count == 1)
     }
 
@@ -46,7 +47,7 @@ import Testing
         #expect(answer.body?.length == 100_000)
         var received: [UInt8] = []
         for try await piece in try #require(answer.body) {
-            received += try read(piece)
+            received += try piece.bytes()
             // The origin sends no more before these are here.
             if received.count == 40_000 { gate.open() }
         }
@@ -61,13 +62,13 @@ import Testing
         var others: [ForwardedResponse] = []
         for _ in 0..<20 { others.append(try await cache.forward(request(url))) }
         #expect(others.allSatisfy { status(of: $0).contains("collapsed") })
-        let leaving = Task { try await bytes(of: first) }
+        let leaving = Task { try await first.bytes() }
         leaving.cancel()
         _ = try? await leaving.value
         gate.open()
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for other in others {
-                group.addTask { try await bytes(of: other) == representation.content.bytes() }
+                group.addTask { try await other.bytes() == representation.content.bytes() }
             }
             for try await isRight in group { #expect(isRight) }
         }
@@ -79,7 +80,7 @@ import Testing
             behaviour.cutAfter = request["range"] == nil ? 1_200_000 : request.number < 3 ? 600_000 : nil
         }
         let answer = try await cache.forward(request(origin.url()))
-        #expect(try await bytes(of: answer) == representation.content.bytes())
+        #expect(try await answer.bytes() == representation.content.bytes())
         #expect(origin.requests.count == 3)
         #expect(origin.bodyBytesSent < 3_000_000 + 2 * 262_144 + 100_000)
     }
@@ -98,9 +99,9 @@ import Testing
             }
         }
         let answer = try await cache.forward(request(origin.url()))
-        await #expect(throws: ImageCacheError.self) { _ = try await bytes(of: answer) }
+        await #expect(throws: ImageCacheError.self) { _ = try await answer.bytes() }
         gate.open()
-        #expect(try await bytes(of: cache.forward(request(origin.url()))) == other.content.bytes())
+        #expect(try await cache.forward(request(origin.url())).bytes() == other.content.bytes())
     }
 
     @Test(arguments: [200, 503])
@@ -111,7 +112,7 @@ import Testing
             return Behaviour(Representation(seed: 92, size: 3_000_000, cacheControl: "no-store"))
         }
         let answer = try await cache.forward(request(origin.url()))
-        let error = await #expect(throws: ImageCacheError.self) { _ = try await bytes(of: answer) }
+        let error = await #expect(throws: ImageCacheError.self) { _ = try await answer.bytes() }
         #expect(error?.code == .unreachable)
         #expect(origin.requests.count == 2)
     }
@@ -122,7 +123,7 @@ import Testing
         let answer = try await cache.forward(request(origin.url(), .get, [.range: "bytes=100-600000"]))
         #expect(answer.head.status == .partialContent)
         #expect(answer.head.headerFields[.contentRange] == "bytes 100-600000/3000000")
-        #expect(try await bytes(of: answer) == representation.content.bytes(100..<600_001))
+        #expect(try await answer.bytes() == representation.content.bytes(100..<600_001))
         gate.open()
         #expect(origin.requests.first?["range"] == "bytes=0-786431")
     }
@@ -144,9 +145,9 @@ import Testing
         }
         let webp = try await cache.forward(request(origin.url(), .get, [.accept: "image/webp"]))
         let other = try await cache.forward(request(origin.url(), .get, [.accept: "*/*"]))
-        #expect(try await bytes(of: other) == Content(seed: 2, size: 600_000).bytes())
+        #expect(try await other.bytes() == Content(seed: 2, size: 600_000).bytes())
         gate.open()
-        #expect(try await bytes(of: webp) == Content(seed: 1, size: 600_000).bytes())
+        #expect(try await webp.bytes() == Content(seed: 1, size: 600_000).bytes())
         #expect(origin.requests.count == 2)
     }
 
@@ -155,7 +156,7 @@ import Testing
         let origin = try origin(Representation(seed: 5, size: 10_000, cacheControl: "max-age=60, stale-if-error=600")) {
             behaviour, _ in if mode.withLock({ $0 }) == 1 { behaviour.status = 503 }
         }
-        #expect(try await bytes(of: cache.forward(request(origin.url()))).count == 10_000)
+        #expect(try await cache.forward(request(origin.url())).bytes().count == 10_000)
         clock.withLock { $0 += 100 }
         let confirmed = try await cache.forward(request(origin.url()))
         #expect(status(of: confirmed).contains("fwd=stale; fwd-status=304"))
@@ -165,13 +166,13 @@ import Testing
         #expect(stale.head.status == .ok)
         #expect(status(of: stale).contains("fwd-status=503"))
         #expect(status(of: stale).contains("stale-if-error"))
-        #expect(try await bytes(of: stale) == Content(seed: 5, size: 10_000).bytes())
+        #expect(try await stale.bytes() == Content(seed: 5, size: 10_000).bytes())
     }
 
     @Test func `stale-while-revalidate serves at once and asks behind the answer`() async throws {
         let origin = try origin(
             Representation(seed: 5, size: 10_000, cacheControl: "max-age=60, stale-while-revalidate=600"))
-        _ = try await bytes(of: cache.forward(request(origin.url())))
+        _ = try await cache.forward(request(origin.url())).bytes()
         clock.withLock { $0 += 100 }
         let stale = try await cache.forward(request(origin.url()))
         #expect(status(of: stale).contains("stale-while-revalidate"))
@@ -191,7 +192,7 @@ import Testing
             }
             return Behaviour(Representation(seed: 8, size: 8_000_000, cacheControl: cacheControl))
         }
-        _ = try await bytes(of: cache.forward(request(origin.url())))
+        _ = try await cache.forward(request(origin.url())).bytes()
         clock.withLock { $0 += 100 }
         let stale = try await cache.forward(request(origin.url()))
         #expect(status(of: stale).contains("stale-while-revalidate"))
@@ -207,17 +208,17 @@ import Testing
         let small = Representation(seed: 6, size: 20_000)
         let origin = try origin(small)
         let url = origin.url("/small")
-        _ = try await bytes(of: cache.forward(request(url)))
+        _ = try await cache.forward(request(url)).bytes()
         #expect(cache.hotResponse(for: request(url)) == nil)
         _ = try await cache.forward(request(url))
         clock.withLock { $0 += 5 }
         let ready = try #require(cache.hotResponse(for: request(url)))
-        #expect(ready.body == small.content.bytes())
+        #expect(try ready.bytes() == small.content.bytes())
         #expect(ready.head.headerFields[.age] == "5")
         #expect(ready.head.headerFields[.cacheStatus] == "imgcache; hit; ttl=3595; detail=memory")
         let part = try #require(cache.hotResponse(for: request(url, .get, [.range: "bytes=5-9"])))
         #expect(part.head.status == .partialContent)
-        #expect(part.body == small.content.bytes(5..<10))
+        #expect(try part.bytes() == small.content.bytes(5..<10))
         let same = try #require(cache.hotResponse(for: request(url, .get, [.ifNoneMatch: "\"v6\""])))
         #expect(same.head.status == .notModified)
         #expect(cache.hotResponse(for: request(url, .get, [.authorization: "Basic eDp5"])) == nil)
@@ -232,11 +233,11 @@ import Testing
     func `what is removed or replaced is forgotten in memory at once`(byPost: Bool) async throws {
         let origin = try origin(Representation(seed: 6, size: 20_000))
         let url = origin.url("/small")
-        _ = try await bytes(of: cache.forward(request(url)))
+        _ = try await cache.forward(request(url)).bytes()
         _ = try await cache.forward(request(url))
         #expect(cache.hotResponse(for: request(url)) != nil)
         if byPost {
-            _ = try await bytes(of: cache.forward(request(url, .post, body: [1])))
+            _ = try await cache.forward(request(url, .post, body: [1])).bytes()
         } else {
             try await cache.remove(request(url))
         }
@@ -248,7 +249,7 @@ import Testing
         representation.fields = [("Vary", "Accept")]
         let origin = try origin(representation)
         let webp = request(origin.url("/a"), .get, [.accept: "image/webp"])
-        _ = try await bytes(of: cache.forward(webp))
+        _ = try await cache.forward(webp).bytes()
         _ = try await cache.forward(webp)
         #expect(cache.hotResponse(for: webp) != nil)
         #expect(cache.hotResponse(for: request(origin.url("/a"))) == nil)
@@ -262,7 +263,7 @@ import Testing
             let answer = try await cache.forward(request(origin.url()))
             #expect(status(of: answer).contains("fwd-status=200"))
             #expect(!status(of: answer).contains("stored"))
-            #expect(try await bytes(of: answer) == Content(seed: 9, size: 2_000_000).bytes())
+            #expect(try await answer.bytes() == Content(seed: 9, size: 2_000_000).bytes())
         }
         #expect(origin.requests.count == 2)
         #expect(try await cache.statistics().entries == 0)
@@ -272,10 +273,10 @@ import Testing
         let origin = try origin(Representation(seed: 9, size: 8_000_000, cacheControl: "private"))
         let answer = try await cache.forward(request(origin.url()))
         var iterator = try #require(answer.body).makeAsyncIterator()
-        let first = try #require(try await iterator.next())
-        #expect(try read(first) == Array(Content(seed: 9, size: 8_000_000).bytes(0..<Int64(try read(first).count))))
+        let first = try #require(try await iterator.next()).bytes()
+        #expect(first == Array(Content(seed: 9, size: 8_000_000).bytes(0..<Int64(first.count))))
         let other = try await cache.forward(request(origin.url()))
-        #expect(try await bytes(of: other).count == 8_000_000)
+        #expect(try await other.bytes().count == 8_000_000)
         // A few buffers on the way, and no more.
         #expect(origin.requests[0].bodyBytesSent < 7_000_000)
     }
@@ -283,10 +284,10 @@ import Testing
     @Test func `a body that is larger than the store is passed on`() async throws {
         let origin = try origin(Representation(seed: 4, size: 20 << 20))
         let answer = try await cache.forward(request(origin.url()))
-        #expect(try await bytes(of: answer) == Content(seed: 4, size: 20 << 20).bytes())
+        #expect(try await answer.bytes() == Content(seed: 4, size: 20 << 20).bytes())
         let range = try await cache.forward(request(origin.url(), .get, [.range: "bytes=50-59"]))
         #expect(range.head.status == .partialContent)
-        #expect(try await bytes(of: range) == Content(seed: 4, size: 20 << 20).bytes(50..<60))
+        #expect(try await range.bytes() == Content(seed: 4, size: 20 << 20).bytes(50..<60))
     }
 
     @Test(arguments: [404, 410, 500, 503, 418])
@@ -294,17 +295,17 @@ import Testing
         let origin = try ScriptedOrigin { _ in .status(code) }
         let answer = try await cache.forward(request(origin.url()))
         #expect(answer.head.status.code == code)
-        #expect(try await !bytes(of: answer).isEmpty)
+        #expect(try await !answer.bytes().isEmpty)
         #expect(origin.requests.count == 1)
     }
 
     @Test func `an error page with a lifetime is stored, and never taken for the file`() async throws {
         let origin = try ScriptedOrigin { _ in .status(404, fields: [("Cache-Control", "max-age=60")]) }
-        let page = try await bytes(of: cache.forward(request(origin.url())))
+        let page = try await cache.forward(request(origin.url())).bytes()
         let again = try await cache.forward(request(origin.url()))
         #expect(again.head.status == .notFound)
         #expect(status(of: again).contains("hit"))
-        #expect(try await bytes(of: again) == page)
+        #expect(try await again.bytes() == page)
         #expect(origin.requests.count == 1)
         await #expect(throws: ImageCacheError.self) { _ = try await cache.file(for: request(origin.url())) }
     }
@@ -318,11 +319,11 @@ import Testing
             }
         }
         let cut = try await cache.forward(request(origin.url()))
-        await #expect(throws: ImageCacheError.self) { _ = try await bytes(of: cut) }
+        await #expect(throws: ImageCacheError.self) { _ = try await cut.bytes() }
         let number = origin.requests.count
         #expect(number == 3)
         #expect(try await cache.forward(request(origin.url())).head.status.code == 500)
-        #expect(try await bytes(of: cache.forward(request(origin.url()))) == representation.content.bytes())
+        #expect(try await cache.forward(request(origin.url())).bytes() == representation.content.bytes())
         #expect(origin.requests.last?["range"] != nil)
     }
 
@@ -340,13 +341,13 @@ import Testing
         async throws
     {
         let origin = try origin()
-        _ = try await bytes(of: cache.forward(request(origin.url())))
+        _ = try await cache.forward(request(origin.url())).bytes()
         for method in [HTTPRequest.Method.post, .put, .patch, .delete, .options] {
             let answer = try await cache.forward(request(origin.url(), method, body: Array("hello".utf8)))
             #expect(answer.head.status == .ok)
             #expect(origin.requests.last?.request.method == method.rawValue)
             #expect(origin.requests.last?.request.body == Array("hello".utf8))
-            _ = try await bytes(of: answer)
+            _ = try await answer.bytes()
         }
         let count = origin.requests.count
         #expect(status(of: try await cache.forward(request(origin.url()))).contains("fwd=uri-miss"))
@@ -359,7 +360,7 @@ import Testing
         #expect(asked.head.headerFields[.contentLength] == "3000000")
         #expect(asked.body == nil)
         #expect(origin.requests.last?.request.method == "HEAD")
-        _ = try await bytes(of: cache.forward(request(origin.url())))
+        _ = try await cache.forward(request(origin.url())).bytes()
         let stored = try await cache.forward(request(origin.url(), .head))
         #expect(status(of: stored).contains("hit"))
         #expect(origin.requests.count == 2)
@@ -389,7 +390,7 @@ import Testing
         let heard = Locked<[String]>([])
         var request = ForwardRequest(request(origin.url()))
         request.interim = { head in heard.withLock { $0.append("\(head.status.code) \(head.headerFields.count)") } }
-        _ = try await bytes(of: cache.forward(request))
+        _ = try await cache.forward(request).bytes()
         #expect(heard.withLock { $0 } == ["103 1"])
     }
 

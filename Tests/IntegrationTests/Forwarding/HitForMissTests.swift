@@ -1,3 +1,4 @@
+import CacheTestSupport
 import ConcurrencyPrimitives
 import Foundation
 import ImageCache
@@ -28,10 +29,10 @@ import Testing
         let origin = try origin()
         let url = origin.url()
         let own = try await cache.forward(request(url, .get, [.cookie: "a=b"]))
-        #expect(try await bytes(of: own) == Content(seed: 2, size: 400_000).bytes())
+        #expect(try await own.bytes() == Content(seed: 2, size: 400_000).bytes())
         let first = try await cache.forward(request(url))
         #expect(status(of: first).contains("stored"))
-        #expect(try await bytes(of: first) == Content(seed: 1, size: 400_000).bytes())
+        #expect(try await first.bytes() == Content(seed: 1, size: 400_000).bytes())
         let second = try await cache.forward(request(url))
         #expect(status(of: second).contains("hit"))
         #expect(origin.requests.count == 2)
@@ -43,13 +44,13 @@ import Testing
             if request["cookie"] == nil { behaviour.bodyGate = (300_000, gate) }
         }
         let url = origin.url()
-        _ = try await bytes(of: cache.forward(request(url, .get, [.cookie: "a=b"])))
+        _ = try await cache.forward(request(url, .get, [.cookie: "a=b"])).bytes()
         let first = try await cache.forward(request(url))
         let second = try await cache.forward(request(url))
         #expect(status(of: second).contains("collapsed"))
         gate.open()
-        #expect(try await bytes(of: first) == Content(seed: 1, size: 400_000).bytes())
-        #expect(try await bytes(of: second) == Content(seed: 1, size: 400_000).bytes())
+        #expect(try await first.bytes() == Content(seed: 1, size: 400_000).bytes())
+        #expect(try await second.bytes() == Content(seed: 1, size: 400_000).bytes())
         #expect(origin.requests.count == 2)
     }
 
@@ -74,7 +75,7 @@ import Testing
         for path in ["/own", "/own", "/all", "/all"] {
             let answer = try await cache.forward(request(origin.url(path)))
             cookies.append(answer.head.headerFields[.setCookie])
-            _ = try await bytes(of: answer)
+            _ = try await answer.bytes()
         }
         #expect(cookies == ["session=1", "session=2", "session=3", nil])
     }

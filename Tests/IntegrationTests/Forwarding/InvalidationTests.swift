@@ -1,3 +1,4 @@
+import CacheTestSupport
 import ConcurrencyPrimitives
 import Foundation
 import ImageCache
@@ -62,7 +63,7 @@ import Testing
     /// Which version a proxied GET brings.
     private func get(_ url: String, _ fields: HTTPFields = [:], from cache: DownloadCache? = nil) async throws -> Int? {
         let answer = try await (cache ?? self.cache).forward(request(url, .get, fields))
-        return Self.version(try await bytes(of: answer))
+        return Self.version(try await answer.bytes())
     }
 
     private static func version(_ bytes: [UInt8]) -> Int? {
@@ -102,7 +103,7 @@ import Testing
             // There may be nothing to remove yet.
             let outcome = try await command.run(["rm", url])
             #expect(outcome.ending == .exited(0) || outcome.ending == .exited(7), "\(outcome)")
-        case .post: _ = try await bytes(of: cache.forward(request(url, .post)))
+        case .post: _ = try await cache.forward(request(url, .post)).bytes()
         }
     }
 
@@ -120,7 +121,7 @@ import Testing
         // While the old one is still under way.
         #expect(try await get(url) == 2)
         gate.open()
-        #expect(Self.version(try await bytes(of: first)) == 1)
+        #expect(Self.version(try await first.bytes()) == 1)
         #expect(try await get(url) == 2)
         #expect(try await get(url, from: other) == 2)
         #expect(try await get(url, [.range: "bytes=0-9"]) == 2)
@@ -134,7 +135,7 @@ import Testing
         let first = try await cache.forward(request(url))
         try await invalidate(url, way, by: other)
         gate.open()
-        #expect(Self.version(try await bytes(of: first)) == 1)
+        #expect(Self.version(try await first.bytes()) == 1)
         #expect(try await cache.entries().allSatisfy { $0.url != url })
         #expect(try await get(url) == 2)
     }
@@ -233,7 +234,7 @@ import Testing
         let url = origin.url("/a.png")
         #expect(try await thumbnail(url) == 1)
         version.withLock { $0 = 2 }
-        _ = try await bytes(of: other.forward(request(url, .get, [.cacheControl: "no-cache"])))
+        _ = try await other.forward(request(url, .get, [.cacheControl: "no-cache"])).bytes()
         #expect(try await thumbnail(url) == 2)
         #expect(origin.requests.count == 2)
     }
@@ -243,15 +244,15 @@ import Testing
         let origin = try origin()
         let url = origin.url("/a.png")
         #expect(try await thumbnail(url) == 1)
-        _ = try await bytes(of: cache.forward(request(url)))
-        _ = try await bytes(of: cache.forward(request(url)))
+        _ = try await cache.forward(request(url)).bytes()
+        _ = try await cache.forward(request(url)).bytes()
         version.withLock { $0 = 2 }
         let outcome = try await command.run(["fetch", option, url])
         #expect(outcome.ending == .exited(0), "\(outcome)")
         // A response stored later than the present would be stale.
         clock.withLock { $0 = Date() }
         #expect(try await thumbnail(url) == 2)
-        #expect(try await bytes(of: cache.forward(request(url))) == Self.picture(2))
+        #expect(try await cache.forward(request(url)).bytes() == Self.picture(2))
         #expect(origin.requests.count == 2)
     }
 
@@ -266,10 +267,10 @@ import Testing
             return [.head(status: 200, fields: fields + [("Content-Length", "1")]), .body([65])]
         }
         let url = origin.url("/a")
-        for _ in 0..<2 { _ = try await bytes(of: cache.forward(request(url))) }
+        for _ in 0..<2 { _ = try await cache.forward(request(url)).bytes() }
         #expect(cache.hotResponse(for: request(url))?.head.headerFields[.cacheControl] == "max-age=60")
         lifetime.withLock { $0 = 30 }
-        _ = try await bytes(of: other.forward(request(url, .get, [.cacheControl: "no-cache"])))
+        _ = try await other.forward(request(url, .get, [.cacheControl: "no-cache"])).bytes()
         #expect(cache.hotResponse(for: request(url)) == nil)
         let answer = try await cache.forward(request(url))
         #expect(answer.head.headerFields[.cacheControl] == "max-age=30")
@@ -300,7 +301,7 @@ import Testing
         // The client has the head of its POST.
         #expect(try await get(url) == 2)
         gate.open()
-        #expect(Self.version(try await bytes(of: posted)) == 2)
+        #expect(Self.version(try await posted.bytes()) == 2)
         let asked = origin.requests.count
         for _ in 0..<20 {
             #expect(try await get(url) == 2)
@@ -320,7 +321,7 @@ import Testing
         clock.withLock { $0 += 1 }
         #expect(try await get(url, [.cacheControl: "no-cache"], from: other) == 2)
         gate.open()
-        #expect(Self.version(try await bytes(of: first)) == 1)
+        #expect(Self.version(try await first.bytes()) == 1)
         #expect(try await get(url) == 2)
     }
 

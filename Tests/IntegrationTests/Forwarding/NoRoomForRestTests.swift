@@ -1,3 +1,4 @@
+import CacheTestSupport
 import Foundation
 import ImageCache
 import TestSupport
@@ -17,12 +18,12 @@ import Testing
         var request = request(origin.url())
         request.transfer.retry.maxRetries = 0
         let cut = try await cache.forward(request)
-        await #expect(throws: ImageCacheError.self) { try await bytes(of: cut) }
+        await #expect(throws: ImageCacheError.self) { try await cut.bytes() }
 
         let smaller = try ProxyCache(in: directory, capacity: 2 << 20)
         let answer = try await smaller.cache.forward(request)
         #expect(answer.head.status == .ok)
-        #expect(try await bytes(of: answer) == representation.content.bytes())
+        #expect(try await answer.bytes() == representation.content.bytes())
         #expect(origin.requests.map { $0["range"] != nil } == [false, true, false])
     }
 }

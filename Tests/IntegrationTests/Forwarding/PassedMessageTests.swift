@@ -1,3 +1,4 @@
+import CacheTestSupport
 import Foundation
 import ImageCache
 import TestSupport
@@ -26,7 +27,7 @@ import Testing
         async throws
     {
         let origin = try origin([("Cache-Control", "max-age=60")])
-        _ = try await bytes(of: cache.forward(request(origin.url() + given.dropFirst())))
+        _ = try await cache.forward(request(origin.url() + given.dropFirst())).bytes()
         #expect(origin.requests.map(\.request.target) == [sent])
     }
 
@@ -39,9 +40,9 @@ import Testing
             ]
         })
         let url = origin.url()
-        _ = try await bytes(of: cache.forward(request(url + "n/%2e%2e/pb")))
+        _ = try await cache.forward(request(url + "n/%2e%2e/pb")).bytes()
         let answer = try await cache.forward(request(url + "pb"))
-        #expect(try await bytes(of: answer) == Array("/pb".utf8))
+        #expect(try await answer.bytes() == Array("/pb".utf8))
     }
 
     // MARK: Fields
@@ -50,7 +51,7 @@ import Testing
     func `no field is added to a request`(method: HTTPRequest.Method) async throws {
         let origin = try origin()
         let body = method == .get ? nil : Array("hello".utf8)
-        _ = try await bytes(of: cache.forward(request(origin.url(), method, [.referer: "x"], body: body)))
+        _ = try await cache.forward(request(origin.url(), method, [.referer: "x"], body: body)).bytes()
         let names = try #require(origin.requests.first).request.fields.map { $0.name.lowercased() }
         #expect(
             Set(names)
@@ -62,8 +63,8 @@ import Testing
     @Test(arguments: [HTTPRequest.Method.post, .put, .patch])
     func `a request without content says so`(method: HTTPRequest.Method) async throws {
         let origin = try origin()
-        _ = try await bytes(of: cache.forward(request(origin.url(), method)))
-        _ = try await bytes(of: cache.forward(request(origin.url(), .delete, body: [])))
+        _ = try await cache.forward(request(origin.url(), method)).bytes()
+        _ = try await cache.forward(request(origin.url(), .delete, body: [])).bytes()
         #expect(origin.requests.map { $0["content-length"] } == ["0", "0"])
         #expect(origin.requests.map { $0["content-type"] } == [nil, nil])
         #expect(origin.requests.map(\.request.method) == [method.rawValue, "DELETE"])
@@ -78,7 +79,7 @@ import Testing
         asked.fields.append(HTTPField(name: name, lenientValue: value))
         for _ in 0..<3 {
             let answer = try await cache.forward(asked)
-            _ = try await bytes(of: answer)
+            _ = try await answer.bytes()
             let field = try #require(answer.head.headerFields.first { $0.name == name })
             #expect(field.withUnsafeBytesOfValue { Array($0) } == value)
         }
@@ -102,7 +103,7 @@ import Testing
         for _ in 0..<2 {
             let answer = try await cache.forward(request(origin.url()))
             #expect([nil, "3"].contains(answer.head.headerFields[.contentLength]))
-            #expect(try await bytes(of: answer) == Array("abc".utf8))
+            #expect(try await answer.bytes() == Array("abc".utf8))
         }
         #expect(origin.requests.count == (isStored ? 1 : 2))
     }
@@ -119,7 +120,7 @@ import Testing
             let answer = try await cache.forward(request(origin.url()))
             #expect(answer.head.status == .partialContent)
             #expect(answer.head.headerFields[.contentRange] == "bytes 0-9/100")
-            #expect(try await bytes(of: answer) == Array("0123456789".utf8))
+            #expect(try await answer.bytes() == Array("0123456789".utf8))
         }
         #expect(origin.requests.count == 2)
         #expect(try await cache.statistics().entries == 0)

@@ -1,3 +1,4 @@
+import CacheTestSupport
 import ConcurrencyPrimitives
 import Foundation
 import ImageCache
@@ -23,7 +24,7 @@ import Testing
     /// The status of a response that is read to its end.
     private func code(_ origin: ScriptedOrigin, _ fields: HTTPFields = [:]) async throws -> Int {
         let answer = try await cache.forward(request(origin.url(), .get, fields))
-        _ = try await bytes(of: answer)
+        _ = try await answer.bytes()
         return answer.head.status.code
     }
 
@@ -46,12 +47,12 @@ import Testing
     @Test(arguments: [403, 405, 500, 501, 503])
     func `an error that one client brings about does not take the place of a stored file`(status: Int) async throws {
         let origin = try origin(refusingWith: status)
-        _ = try await bytes(of: cache.forward(request(origin.url())))
+        _ = try await cache.forward(request(origin.url())).bytes()
         var forced = odd
         forced[.cacheControl] = "no-cache"
         let error = try await cache.forward(request(origin.url(), .get, forced))
         #expect(error.head.status.code == status)
-        _ = try await bytes(of: error)
+        _ = try await error.bytes()
         let after = try await cache.forward(request(origin.url()))
         #expect(after.head.status == .ok && self.status(of: after).contains("hit"))
         // When it is stale, it is validated or fetched again, and not dropped.
@@ -65,8 +66,8 @@ import Testing
             return Behaviour(
                 Representation(seed: UInt64(request.number), size: 1000, lastModified: old, cacheControl: nil))
         })
-        let session = try await bytes(of: cache.forward(request(origin.url(), .get, [.cookie: "session=1"])))
-        let other = try await bytes(of: cache.forward(request(origin.url())))
+        let session = try await cache.forward(request(origin.url(), .get, [.cookie: "session=1"])).bytes()
+        let other = try await cache.forward(request(origin.url())).bytes()
         #expect(session != other && origin.requests.count == 2)
     }
 }

@@ -1,3 +1,4 @@
+import CacheTestSupport
 import ConcurrencyPrimitives
 import Foundation
 import ImageCache
@@ -18,7 +19,7 @@ import Testing
             if request.target == "/die" { return [.cut(reset: false)] }
             return [.head(status: 200, fields: [("Content-Length", "2")]), .body(Array("ok".utf8))]
         })
-        _ = try await bytes(of: cache.forward(request(origin.url("/warm"))))
+        _ = try await cache.forward(request(origin.url("/warm"))).bytes()
         await #expect(throws: ImageCacheError.self) {
             _ = try await cache.forward(request(origin.url("/die"), method, body: Array("order".utf8)))
         }
@@ -32,7 +33,7 @@ import Testing
         }
         let body = method == .get || method == .delete ? nil : Array("x".utf8)
         let answer = try await cache.forward(request(origin.url(), method, body: body))
-        let error = await #expect(throws: ImageCacheError.self) { _ = try await bytes(of: answer) }
+        let error = await #expect(throws: ImageCacheError.self) { _ = try await answer.bytes() }
         #expect(error?.code == .unreachable)
         #expect(origin.requests.count == 1)
     }
@@ -42,7 +43,7 @@ import Testing
             Behaviour(Representation(seed: 1, size: 600_000, etag: "")).with { $0.cutAfter = 300_000 }
         }
         let answer = try await cache.forward(request(origin.url()))
-        await #expect(throws: ImageCacheError.self) { _ = try await bytes(of: answer) }
+        await #expect(throws: ImageCacheError.self) { _ = try await answer.bytes() }
         #expect(origin.requests.count == 1)
     }
 
@@ -58,7 +59,7 @@ import Testing
         let failing = try ScriptedOrigin(script: { _ in [.cut(reset: false)] })
         _ = try? await cache.forward(request(failing.url(), method))
         #expect(failing.requests.count == 1)
-        _ = try await bytes(of: cache.forward(request(origin.url(), method)))
+        _ = try await cache.forward(request(origin.url(), method)).bytes()
         #expect(origin.requests.count == 1)
     }
 
@@ -87,7 +88,7 @@ import Testing
         let url = origin.url("/a.png")
         let old = try await cache.thumbnail(for: url, resizedTo: .fit(8, 8))
         #expect(try await cache.thumbnail(for: url, resizedTo: .fit(8, 8)).source == .memory)
-        _ = try await bytes(of: cache.forward(request(url, method, body: [1])))
+        _ = try await cache.forward(request(url, method, body: [1])).bytes()
         #expect(try await cache.statistics().entries == 0)
         let new = try await cache.thumbnail(for: url, resizedTo: .fit(8, 8))
         #expect(new.source == .original(.network))

@@ -1,3 +1,4 @@
+import CacheTestSupport
 import ConcurrencyPrimitives
 import DiskStore
 import Foundation
@@ -28,7 +29,7 @@ import Testing
     private func expectGrowth(_ answer: ForwardedResponse, _ gate: Gate) async throws {
         var received: [UInt8] = []
         for try await piece in try #require(answer.body) {
-            received += try read(piece)
+            received += try piece.bytes()
             gate.open()
         }
         #expect(received == representation.content.bytes())
@@ -77,7 +78,7 @@ import Testing
         let command = CommandRunner(cacheDirectory: directory.path("cache"))
         let process = try command.start(["fetch", origin.url("/a")])
         #expect(await origin.waits { $0.first?.bodyBytesSent == 300_000 })
-        #expect(try await bytes(of: cache.forward(request(origin.url("/a")))) == representation.content.bytes())
+        #expect(try await cache.forward(request(origin.url("/a"))).bytes() == representation.content.bytes())
         gate.open()
         let outcome = await CommandRunner.outcome(of: process)
         #expect(outcome.ending == .exited(0), "\(outcome)")
@@ -107,9 +108,9 @@ import Testing
         }
         let first = try await cache.forward(request(origin.url("/a")))
         let second = try await cache.forward(request(origin.url("/a"), .get, [.cacheControl: "no-cache"]))
-        #expect(try await bytes(of: second) == newer.content.bytes())
+        #expect(try await second.bytes() == newer.content.bytes())
         gate.open()
-        #expect(try await bytes(of: first) == representation.content.bytes())
+        #expect(try await first.bytes() == representation.content.bytes())
     }
 
     @Test func `a wrong SHA-256 of one request is no other's failure`() async throws {
@@ -118,11 +119,11 @@ import Testing
         var wrong = request(origin.url("/a"))
         wrong.sha256 = String(repeating: "0", count: 64)
         let first = try await cache.forward(wrong)
-        let second = Task { try await bytes(of: cache.forward(request(origin.url("/a")))) }
+        let second = Task { try await cache.forward(request(origin.url("/a"))).bytes() }
         #expect(try await second.value == representation.content.bytes())
         gate.open()
-        await #expect(throws: ImageCacheError.self) { _ = try await bytes(of: first) }
-        for _ in 0..<2 { _ = try await bytes(of: cache.forward(request(origin.url("/a")))) }
+        await #expect(throws: ImageCacheError.self) { _ = try await first.bytes() }
+        for _ in 0..<2 { _ = try await cache.forward(request(origin.url("/a"))).bytes() }
         #expect(cache.hotResponse(for: wrong) == nil)
     }
 

@@ -1,3 +1,4 @@
+import CacheTestSupport
 import ConcurrencyPrimitives
 import Foundation
 import ImageCache
@@ -28,13 +29,13 @@ import Testing
     @Test func `the client of a proxy does not get the new file's beginning and the stale one's rest`() async throws {
         let gate = Gate()
         let origin = try origin(gate)
-        #expect(try await bytes(of: cache.forward(request(origin.url()))).count == 5000)
+        #expect(try await cache.forward(request(origin.url())).bytes().count == 5000)
         clock.withLock { $0 += 100 }
         let answer = try await cache.forward(request(origin.url()))
         var received: [UInt8] = []
         await #expect(throws: ImageCacheError.self) {
             for try await piece in try #require(answer.body) {
-                received += try read(piece)
+                received += try piece.bytes()
                 gate.open()
             }
         }

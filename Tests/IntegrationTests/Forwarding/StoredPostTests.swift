@@ -1,3 +1,4 @@
+import CacheTestSupport
 import Foundation
 import ImageCache
 import TestSupport
@@ -24,7 +25,7 @@ import Testing
     ) {
         let body: [UInt8]? = method == .post ? Array("a=1".utf8) : nil
         let answer = try await cache.forward(request(origin.url("/a"), method, body: body))
-        return (try await bytes(of: answer), status(of: answer))
+        return (try await answer.bytes(), status(of: answer))
     }
 
     @Test func `a POST's response with explicit freshness and its own Content-Location answers a GET`() async throws {

@@ -1,3 +1,4 @@
+import CacheTestSupport
 import ConcurrencyPrimitives
 import Foundation
 import ImageCache
@@ -249,30 +250,14 @@ struct History {
 
     private func exchange(_ request: HistoryRequest) async throws -> (Int, [UInt8], String) {
         let fileRequest = request.fileRequest(origin.url(request.path))
-        if let ready = cache.hotResponse(for: fileRequest) { return (ready.head.status.code, ready.body, "memory") }
-        let answer = try await cache.forward(fileRequest)
-        var body: [UInt8] = []
-        if let content = answer.body {
-            for try await piece in content { body += try piece.read() }
+        if let ready = cache.hotResponse(for: fileRequest) {
+            return (ready.head.status.code, try ready.bytes(), "memory")
         }
-        return (answer.head.status.code, body, answer.head.headerFields[.cacheStatus] ?? "")
+        let answer = try await cache.forward(fileRequest)
+        return (answer.head.status.code, try await answer.bytes(), answer.head.headerFields[.cacheStatus] ?? "")
     }
 
     private var count: Int { origin.state.withLock { $0.emissions.count } }
 
     private mutating func note(_ line: String) { log.append(line) }
-}
-
-extension ForwardedBody.Piece {
-    fileprivate func read() throws -> [UInt8] {
-        switch self {
-        case .bytes(let bytes): return bytes
-        case .stored(let descriptor, let range):
-            var bytes = [UInt8](repeating: 0, count: range.count)
-            guard pread(descriptor, &bytes, range.count, off_t(range.lowerBound)) == range.count else {
-                throw History.Violation(description: "the file is shorter than its range")
-            }
-            return bytes
-        }
-    }
 }
