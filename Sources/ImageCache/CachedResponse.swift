@@ -23,7 +23,7 @@ public struct CachedResponse: Sendable {
 
     private enum Source: Sendable {
         case none
-        case file(CachedFile)
+        indirect case file(CachedFile)
         case partial(PartialBody)
 
         func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StoreError) -> Int {

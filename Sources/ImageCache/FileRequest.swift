@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 import DiskStore
 public import FoundationEssentials
 public import HTTPCaching
@@ -66,7 +67,12 @@ public struct FileRequest: Sendable {
     public var client: String?
 
     /// Time-outs, retries, credentials, proxy, TLS.
-    public var transfer = TransferOptions()
+    public var transfer: TransferOptions {
+        get { boxedTransfer.value }
+        _modify { yield &boxedTransfer.value }
+    }
+
+    private var boxedTransfer = Boxed(TransferOptions())
 
     /// The expected SHA-256 of the body as 64 hexadecimal digits. A body with another digest is not stored, and the request fails with
     /// ``ImageCacheError/Code/wrongBytes``.

@@ -54,13 +54,13 @@ public struct ForwardedBody: AsyncSequence, Sendable {
         case bytes([UInt8])
     }
 
-    enum Source: Sendable {
+    indirect enum Source: Sendable {
         case stored(CachedResponse, Range<Int64>)
         case growing(GrowingBody)
         case blocks(RangeOfBlocks)
         case passed(PassedBody.Reader)
         /// Several bodies, each after bytes of its own.
-        indirect case parts([Part])
+        case parts([Part])
     }
 
     /// A body, and the bytes before it.

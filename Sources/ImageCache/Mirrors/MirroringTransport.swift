@@ -79,7 +79,9 @@ extension FileRequest {
     package func addressed(to url: String) -> FileRequest {
         var request = self
         request.url = url
-        withholdCredentials(&request.fields, &request.transfer, of: self.url, from: url)
+        var fields = fields
+        withholdCredentials(&fields, &request.transfer, of: self.url, from: url)
+        request.fields = fields
         return request
     }
 }
