@@ -38,6 +38,8 @@ have() {
     libwebp-dev) pkg-config --exists libwebp libwebpdemux libwebpmux ;;
     liblcms2-dev) pkg-config --exists lcms2 ;;
     libavif-dev) pkg-config --exists libavif ;;
+    libheif-dev) pkg-config --exists libheif ;;
+    libde265-dev) pkg-config --exists libde265 ;;
     libgif-dev) pkg-config --exists libgif || [ -e /usr/include/gif_lib.h ] ;;
     ca-certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] ;;
     binutils) command -v readelf ;;
@@ -87,5 +89,5 @@ need() {
 # The requirements of building the package.
 build_packages=(
     pkg-config libcurl4-openssl-dev libsqlite3-dev libxxhash-dev libssl-dev ca-certificates
-    libjpeg-dev libpng-dev libwebp-dev liblcms2-dev libgif-dev libavif-dev
+    libjpeg-dev libpng-dev libwebp-dev liblcms2-dev libgif-dev libavif-dev libheif-dev libde265-dev
 )

@@ -21,6 +21,8 @@ deb_opened_libraries() {
         libgif.so.7) echo libgif7 ;;
         libavif.so.15) echo libavif15 ;;
         libavif.so.16) echo libavif16 ;;
+        libheif.so.1) echo libheif1 ;;
+        libde265.so.0) echo libde265-0 ;;
         libidn2.so.0) echo libidn2-0 ;;
         esac
     done | paste -sd , | sed 's/,/, /g'
@@ -85,7 +87,7 @@ Description: resumable downloads with a cache, and thumbnails
  imgcache downloads files, resumes them after a cut or a kill, and never mixes
  two versions of a file. Complete files are cached on disk by the rules of
  HTTP, and processes share them. It verifies checksums, downloads lists in
- parallel, and makes thumbnails of JPEG, PNG, WebP, GIF and AVIF images.
+ parallel, and makes thumbnails of JPEG, PNG, WebP, GIF, AVIF and HEIC images.
 FIELDS
 
     root=$work/deb/imgcache-server

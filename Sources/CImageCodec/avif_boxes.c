@@ -159,6 +159,9 @@ static bool scan_properties(scanner *self, span box) {
         bool is_size = is_type(type, "ispe") && take(&property, 4, &word) && take(&property, 4, &width) &&
             take(&property, 4, &height);
         *size = is_size ? (extent){(uint32_t)width, (uint32_t)height} : (extent){0, 0};
+        // The decoder configuration of HEVC (ISO/IEC 14496-15 section 8.3.3.1).
+        bool is_hevc = is_type(type, "hvcC") && skip(&property, 16) && take(&property, 1, &word);
+        if (is_hevc && (word & 3) > self->found->chroma) self->found->chroma = word & 3;
     }
     return true;
 }

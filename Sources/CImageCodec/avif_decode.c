@@ -4,9 +4,7 @@
 #include "icodec_avif.h"
 #include "internal.h"
 #include "libavif_calls.h"
-
-// Rows that are converted at once, and those above and below them that chroma is interpolated from.
-enum { band_rows = 64, band_margin = 2 };
+#include "yuv_rows.h"
 
 /// Larger sizes are not distinguished.
 static const uint64_t most_bytes = (uint64_t)1 << 40;
@@ -16,33 +14,16 @@ struct icodec_avif {
     icodec_watch watch;
     icodec_avif_boxes boxes;
     avifDecoder *decoder;
-    avifImage *view; // a band of the decoded image
-    avifCropRect aperture;
-    uint8_t *band; // R, G, B, A
-    uint32_t band_start, band_end; // rows of the decoded image that are valid in it
-    uint32_t band_origin; // the row of the decoded image that it begins with
-    uint32_t next; // row of the aperture
+    icodec_yuv_rows rows;
 };
 
 static bool fail(const avifDecoder *decoder, avifResult result, icodec_error *error) {
-    const char *detail = decoder && decoder->diag.error[0] ? decoder->diag.error : avifResultToString(result);
-    switch (result) {
-    case AVIF_RESULT_TRUNCATED_DATA:
-    case AVIF_RESULT_IO_ERROR: return icodec_fail(error, ICODEC_TRUNCATED, -1, "the file ends within the image");
-    case AVIF_RESULT_OUT_OF_MEMORY: return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
-    case AVIF_RESULT_NO_CODEC_AVAILABLE: return icodec_fail(error, ICODEC_INTERNAL, -1, "libavif has no decoder");
-    case AVIF_RESULT_NOT_IMPLEMENTED:
-    case AVIF_RESULT_UNSUPPORTED_DEPTH: return icodec_fail(error, ICODEC_UNSUPPORTED, -1, "%.150s", detail);
-    default: break;
-    }
-    // Sizes and frames beyond libavif's own limits have no code.
-    bool is_limit = strstr(detail, "too large") != NULL || strstr(detail, "imageCountLimit") != NULL;
-    return icodec_fail(error, is_limit ? ICODEC_LIMIT : ICODEC_CORRUPT, -1, "%.150s", detail);
+    return icodec_avif_fail(result, decoder->diag.error, error);
 }
 
 static bool take_aperture(icodec_avif *avif, icodec_error *error) {
     const avifImage *image = avif->decoder->image;
-    avif->aperture = (avifCropRect){0, 0, image->width, image->height};
+    avif->rows.aperture = (avifCropRect){0, 0, image->width, image->height};
     if (!(image->transformFlags & AVIF_TRANSFORM_CLAP)) return true;
     avifDiagnostics diagnostics;
     memset(&diagnostics, 0, sizeof diagnostics);
@@ -50,8 +31,8 @@ static bool take_aperture(icodec_avif *avif, icodec_error *error) {
     // One that is not valid is ignored, as in browsers.
     if (avifCropRectConvertCleanApertureBox(
             &rect, &image->clap, image->width, image->height, image->yuvFormat, &diagnostics))
-        avif->aperture = rect;
-    return avif->aperture.width && avif->aperture.height
+        avif->rows.aperture = rect;
+    return avif->rows.aperture.width && avif->rows.aperture.height
         ? true
         : icodec_fail(error, ICODEC_CORRUPT, -1, "a clean aperture without pixels");
 }
@@ -59,8 +40,7 @@ static bool take_aperture(icodec_avif *avif, icodec_error *error) {
 static bool parse(icodec_avif *avif, const uint8_t *bytes, size_t count, icodec_error *error) {
     if (!icodec_avif_scan(bytes, count, &avif->boxes, error) || !icodec_watch_allows(&avif->watch, error)) return false;
     avifDecoder *decoder = avif->decoder = avifDecoderCreate();
-    avif->view = avifImageCreateEmpty();
-    if (!decoder || !avif->view) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
+    if (!decoder) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
     decoder->codecChoice = AVIF_CODEC_CHOICE_DAV1D;
     decoder->maxThreads = 1;
     decoder->imageCountLimit = icodec_most_items;
@@ -95,26 +75,6 @@ static int32_t orientation(const avifImage *image) {
     static const int32_t mirrored[4][2] = {{4, 2}, {5, 7}, {2, 4}, {7, 5}}; // mode 0: top and bottom, 1: left and right
     int angle = image->transformFlags & AVIF_TRANSFORM_IROT ? image->irot.angle & 3 : 0;
     return image->transformFlags & AVIF_TRANSFORM_IMIR ? mirrored[angle][image->imir.mode & 1] : turned[angle];
-}
-
-/// Notes what the image's own numbers say of its colours (ITU-T H.273). Curves that are meant for video count as sRGB's, as in
-/// browsers; of PQ and HLG the values are taken as they are.
-static void describe_colors(const avifImage *image, icodec_description *description) {
-    bool is_known = image->colorPrimaries != AVIF_COLOR_PRIMARIES_UNKNOWN &&
-        image->colorPrimaries != AVIF_COLOR_PRIMARIES_UNSPECIFIED &&
-        image->colorPrimaries != AVIF_COLOR_PRIMARIES_BT709;
-    if (is_known) {
-        float places[8]; // red, green, blue, white
-        avifColorPrimariesGetValues(image->colorPrimaries, places);
-        for (int index = 0; index < 8; index++) description->chromaticities[(index + 2) % 8] = places[index];
-    }
-    switch (image->transferCharacteristics) {
-    case AVIF_TRANSFER_CHARACTERISTICS_BT470M: description->gamma = 1 / 2.2; break;
-    case AVIF_TRANSFER_CHARACTERISTICS_BT470BG: description->gamma = 1 / 2.8; break;
-    case AVIF_TRANSFER_CHARACTERISTICS_LINEAR: description->gamma = 1; break;
-    default: break;
-    }
-    description->says_srgb = !is_known && description->gamma == 0;
 }
 
 /// Bytes of a decoder's state: libavif keeps one for each cell of a grid. (420 KiB with dav1d 1.0.)
@@ -154,15 +114,15 @@ static uint64_t decoded_bytes(const icodec_avif *avif) {
 void icodec_avif_describe(const icodec_avif *avif, icodec_description *description, int32_t *turned) {
     const avifImage *image = avif->decoder->image;
     memset(description, 0, sizeof *description);
-    description->width = avif->aperture.width;
-    description->height = avif->aperture.height;
+    description->width = avif->rows.aperture.width;
+    description->height = avif->rows.aperture.height;
     description->bit_depth = image->depth;
     description->is_gray = image->yuvFormat == AVIF_PIXEL_FORMAT_YUV400;
     description->has_alpha = avif->decoder->alphaPresent;
     description->components = (description->is_gray ? 1 : 3) + (description->has_alpha ? 1 : 0);
     description->frames = avif->decoder->imageCount > 0 ? (uint32_t)avif->decoder->imageCount : 1;
     description->decoded_bytes = decoded_bytes(avif);
-    describe_colors(image, description);
+    icodec_describe_colors(image->colorPrimaries, image->transferCharacteristics, description);
     if (image->icc.size && image->icc.size <= avif->limits.ancillary) {
         description->icc = image->icc.data;
         description->icc_size = image->icc.size;
@@ -195,56 +155,16 @@ bool icodec_avif_start(icodec_avif *avif, uint32_t frame, icodec_error *error) {
     if (result != AVIF_RESULT_OK) return fail(decoder, result, error);
     if (decoder->image->width != width || decoder->image->height != height)
         return icodec_fail(error, ICODEC_CORRUPT, -1, "the image is not of the size that the header says");
-    avif->band = malloc((size_t)width * 4 * (band_rows + 2 * band_margin));
-    if (!avif->band) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
-    return true;
-}
-
-/// Converts the band that has a row of the decoded image: with rows around it that are thrown away, so that chroma is interpolated
-/// there as everywhere.
-static bool convert_band(icodec_avif *avif, uint32_t row, icodec_error *error) {
-    const avifImage *image = avif->decoder->image;
-    uint32_t start = row & ~1u;
-    uint32_t end = image->height - start > band_rows ? start + band_rows : image->height;
-    uint32_t first = start > band_margin ? start - band_margin : 0;
-    uint32_t last = image->height - end > band_margin ? end + band_margin : image->height;
-    avifCropRect rect = {0, first, image->width, last - first};
-    avifResult result = avifImageSetViewRect(avif->view, image, &rect);
-    if (result == AVIF_RESULT_OK) {
-        avifRGBImage rgb;
-        avifRGBImageSetDefaults(&rgb, avif->view);
-        rgb.depth = 8;
-        rgb.format = AVIF_RGB_FORMAT_RGBA;
-        // For more than 8 bits, libyuv's results differ slightly from those of libavif, which avifdec uses for opaque images.
-        rgb.avoidLibYUV = image->depth > 8 && !image->alphaPlane;
-        rgb.pixels = avif->band;
-        rgb.rowBytes = image->width * 4;
-        result = avifImageYUVToRGB(avif->view, &rgb);
-    }
-    avif->band_origin = first;
-    avif->band_start = start;
-    avif->band_end = end;
-    return result == AVIF_RESULT_OK ? true : fail(NULL, result, error);
+    return icodec_yuv_rows_start(&avif->rows, decoder->image, error);
 }
 
 bool icodec_avif_rows(icodec_avif *avif, uint8_t *rows, size_t stride, uint32_t count, uint32_t *got, icodec_error *error) {
-    const avifCropRect *aperture = &avif->aperture;
-    size_t row_bytes = (size_t)avif->decoder->image->width * 4;
-    for (*got = 0; *got < count && avif->next < aperture->height; *got += 1, avif->next++) {
-        uint32_t row = aperture->y + avif->next;
-        if (row < avif->band_start || row >= avif->band_end) {
-            if (!icodec_watch_allows(&avif->watch, error) || !convert_band(avif, row, error)) return false;
-        }
-        const uint8_t *from = avif->band + (row - avif->band_origin) * row_bytes + (size_t)aperture->x * 4;
-        memcpy(rows + *got * stride, from, (size_t)aperture->width * 4);
-    }
-    return true;
+    return icodec_yuv_rows_take(&avif->rows, &avif->watch, rows, stride, count, got, error);
 }
 
 void icodec_avif_close(icodec_avif *avif) {
     if (!avif) return;
-    if (avif->view) avifImageDestroy(avif->view);
+    icodec_yuv_rows_end(&avif->rows);
     if (avif->decoder) avifDecoderDestroy(avif->decoder);
-    free(avif->band);
     free(avif);
 }

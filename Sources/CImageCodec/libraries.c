@@ -7,6 +7,7 @@
 
 #include "libavif_calls.h"
 #include "libgif_calls.h"
+#include "libheif_calls.h"
 #include "libjpeg_calls.h"
 #include "liblcms_calls.h"
 #include "libpng_calls.h"
@@ -20,6 +21,8 @@ icodec_webpmux_calls icodec_libwebpmux;
 icodec_lcms_calls icodec_liblcms;
 icodec_gif_calls icodec_libgif;
 icodec_avif_calls icodec_libavif;
+icodec_heif_calls icodec_libheif;
+icodec_de265_calls icodec_libde265;
 
 // The names under which the libraries that the headers belong to are installed.
 #if JPEG_LIB_VERSION >= 80
@@ -41,6 +44,8 @@ static const char avif_name[] = "libavif.so.16";
 #else
 static const char avif_name[] = "libavif.so.15";
 #endif
+static const char heif_name[] = "libheif.so.1";
+static const char de265_name[] = "libde265.so.0";
 
 /// A library that is opened when it is first needed, and stays open. One that cannot be opened is tried again by who needs it next: what the
 /// process has lacked for a moment (descriptors, memory) it may have then.
@@ -102,6 +107,8 @@ LOADER(webpmux, ICODEC_WEBPMUX_CALLS)
 LOADER(lcms, ICODEC_LCMS_CALLS)
 LOADER(gif, ICODEC_GIF_CALLS)
 LOADER(avif, ICODEC_AVIF_CALLS)
+LOADER(heif, ICODEC_HEIF_CALLS)
+LOADER(de265, ICODEC_DE265_CALLS)
 
 bool icodec_open_libjpeg(icodec_error *error) { return open_jpeg(error); }
 bool icodec_open_libpng(icodec_error *error) { return open_png(error); }
@@ -109,6 +116,7 @@ bool icodec_open_libwebp(icodec_error *error) { return open_webp(error) && open_
 bool icodec_open_libwebpmux(icodec_error *error) { return open_webp(error) && open_webpmux(error); }
 bool icodec_open_liblcms(icodec_error *error) { return open_lcms(error); }
 bool icodec_open_libavif(icodec_error *error) { return open_avif(error); }
+bool icodec_open_libheif(icodec_error *error) { return open_de265(error) && open_heif(error); }
 bool icodec_open_libgif(icodec_error *error) { return open_gif(error); }
 
 void icodec_open_libraries(void) {
@@ -120,5 +128,6 @@ void icodec_open_libraries(void) {
     icodec_open_libgif(&error);
     icodec_open_libavif(&error);
     icodec_open_liblcms(&error);
+    icodec_open_libheif(&error);
     is_final = true;
 }

@@ -156,7 +156,7 @@ extension ImageSource {
     /// The format, identified by the first bytes.
     ///
     /// - Throws: `unsupportedFormat` if no signature matches, or for a format that is not supported.
-    func format() throws(ImageCodecError) -> ImageFormat {
+    package func format() throws(ImageCodecError) -> ImageFormat {
         guard byteCount > 0 else { throw ImageCodecError(.truncated, "no bytes") }
         guard let format = ImageFormat.detect(try prefix(ImageFormat.signatureLength)) else {
             throw ImageCodecError(.unsupportedFormat, "not an image of a known format")

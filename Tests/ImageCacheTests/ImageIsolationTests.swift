@@ -15,7 +15,7 @@ struct ImageIsolationTests {
         let time = Locked(ContinuousClock.now)
         let images = ImageIsolation(isolation, decodes: 1, memory: 1, logger: lines.logger) { time.withLock { $0 } }
         let first = try #require(images.start())
-        #expect(!images.isInUse && lines.all.count == 1)
+        #expect(!images.isUsed(for: .jpeg) && lines.all.count == 1)
         // Another reason by now.
         try directory.write("no program", to: "helper")
         #expect(images.start() == first && lines.all.count == 1)

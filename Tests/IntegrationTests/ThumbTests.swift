@@ -37,6 +37,18 @@ import Testing
 
     private func info(_ name: String) throws -> ImageInfo { try ImageInfo.read(ImageSource(path: work.output(name))) }
 
+    @Test func `an HEIC is decoded by a worker that nobody asked for, and another process refuses it`() async throws {
+        let photo = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../TestAssets/heif/pillow-heif__arrow.heic").standardized.path
+        for (name, isolation) in [("a.jpg", []), ("b.jpg", ["--isolate-decoders", "on"])] {
+            let outcome = try await work.command.run(["thumb", photo, "-o", name, "--size", "120"] + isolation)
+            #expect(outcome.ending == .exited(0), "\(outcome)")
+            #expect(try (info(name).width, info(name).height) == (90, 120))
+        }
+        let shown = try await work.command.run(["show", "--graphics", "blocks", photo])
+        #expect(shown.ending == .exited(0), "\(shown)")
+    }
+
     @Test func `a URL's thumbnail is made once, and comes from the cache afterwards`() async throws {
         let origin = try origin()
         let first = try await work.run("thumb", "--json", origin.url("/a.jpg"), "-o", "t.jpg", "--size", "100")

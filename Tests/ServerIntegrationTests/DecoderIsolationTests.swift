@@ -2,6 +2,7 @@ import ConcurrencyPrimitives
 import Foundation
 import Glibc
 import ImageCache
+import ImageCodec
 import TestSupport
 import Testing
 
@@ -97,13 +98,43 @@ import Testing
             return [.head(status: 200, fields: fields), .body([UInt8](bytes))]
         }
         let (isolated, plain) = (try await server(origin), try await server(origin, "--isolate-decoders", "off"))
-        for name in try FileManager.default.contentsOfDirectory(atPath: folder).sorted() {
+        // HEIF is decoded in workers only.
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasSuffix(".heic") }
+        for name in names.sorted() {
             let path = name.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(["_", ".", "-"])) ?? name
             let one = try #require(try Client(isolated.port).get("/image/w=64,h=64,f=webp/\(path)"), "\(name)")
             let other = try #require(try Client(plain.port).get("/image/w=64,h=64,f=webp/\(path)"), "\(name)")
             #expect(one.status == other.status && one.body == other.body, "\(name): \(one.text) \(other.text)")
         }
         #expect(!isolated.process.errorOutput.contains("broke its decoder"), "\(isolated.process.errorOutput)")
+    }
+
+    @Test func `a phone's photo becomes what the client accepts, and is refused where there are no workers`()
+        async throws
+    {
+        let photo = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../TestAssets/heif/pillow-heif__arrow.heic").standardized
+        let bytes = try [UInt8](Data(contentsOf: photo))
+        let origin = try ScriptedOrigin { _ in
+            [
+                .head(
+                    status: 200, fields: [("Cache-Control", "max-age=600"), ("Content-Length", "\(bytes.count)")]),
+                .body(bytes),
+            ]
+        }
+        let (isolated, plain) = (try await server(origin), try await server(origin, "--isolate-decoders", "off"))
+        let client = try Client(isolated.port)
+        for (options, accept, type) in [
+            ("w=90,h=120", "*/*", "image/jpeg"), ("w=90,h=120", "image/webp,*/*", "image/webp"),
+            ("w=90,h=120,f=png", "*/*", "image/png"),
+        ] {
+            let answer = try #require(client.get("/image/\(options)/photo.heic", "Accept: \(accept)"))
+            #expect(answer.status == 200 && answer["Content-Type"] == type, "\(answer.text)")
+            let info = try ImageInfo.read(ImageSource(answer.body))
+            #expect((info.width, info.height) == (90, 120))
+        }
+        let refused = try #require(try Client(plain.port).get("/image/w=90,h=120/photo.heic"))
+        #expect(refused.status == 415 && refused.text.contains("unsupported-format"), "\(refused.text)")
     }
 
     @Test func `killed workers and helpers are replaced, and nobody notices`() async throws {

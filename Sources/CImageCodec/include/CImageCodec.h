@@ -1,7 +1,7 @@
 #ifndef CIMAGECODEC_H
 #define CIMAGECODEC_H
 
-// The functions of libjpeg-turbo, libpng, libwebp, giflib, libavif and lcms2 that ImageCodec uses: variable arguments and longjmp are
+// The functions of libjpeg-turbo, libpng, libwebp, giflib, libavif, libheif and lcms2 that ImageCodec uses: variable arguments and longjmp are
 // hidden behind these functions. A function that can fail returns false (or NULL) and fills in the error; none prints,
 // none jumps over its caller. A decoder that has failed may only be closed.
 
@@ -9,6 +9,7 @@
 #include "icodec_color.h"
 #include "icodec_common.h"
 #include "icodec_gif.h"
+#include "icodec_heif.h"
 #include "icodec_jpeg.h"
 #include "icodec_pixels.h"
 #include "icodec_png.h"

@@ -24,6 +24,7 @@ extension ImageFormat {
         if self == .png { return PNGDecoding.self }
         if self == .webp { return WebPDecoding.self }
         if self == .avif { return AVIFDecoding.self }
+        if self == .heif { return HEIFDecoding.self }
         return self == .gif ? GIFDecoding.self : nil
     }
 }

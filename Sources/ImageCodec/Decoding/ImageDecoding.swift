@@ -1,7 +1,7 @@
 /// A decoder of a format that the package does not decode itself.
 ///
 /// Registered in the configuration of a cache, it decodes the files whose first bytes it recognises. The package always decodes JPEG, PNG,
-/// WebP, GIF and AVIF itself. Images of a registered decoder are resized, processed, kept in memory and stored like those of the package's
+/// WebP, GIF, AVIF and HEIF itself. Images of a registered decoder are resized, processed, kept in memory and stored like those of the package's
 /// decoders, within the same limits:
 ///
 /// * The size in the header is checked against ``DecodingLimits/pixels`` and ``DecodingLimits/side``, and the memory against

@@ -54,10 +54,14 @@ extension Response {
         case .unsupportedFormat where format?.isSupported == false:
             .failure(
                 415, "unsupported-format",
-                "The original is \(format?.name ?? "no image"), which is not supported; JPEG, PNG, WebP, GIF and AVIF are."
+                "The original is \(format?.name ?? "no image"), which is not supported; JPEG, PNG, WebP, GIF, AVIF and HEIF are."
             )
+        case .unsupportedFormat where format != nil:
+            .failure(
+                415, "unsupported-format",
+                "The original is \(format?.name ?? "an image") of a kind that is not supported.")
         case .unsupportedFormat:
-            .failure(415, "not-an-image", "The original is not a JPEG, PNG, WebP, GIF or AVIF image.")
+            .failure(415, "not-an-image", "The original is not a JPEG, PNG, WebP, GIF, AVIF or HEIF image.")
         case .truncated: .failure(422, "image-truncated", "The original is truncated.")
         case .corrupt: .failure(422, "image-damaged", "The original is damaged.")
         case .limitExceeded: .failure(422, "image-too-large", "The original exceeds the limits for images.")

@@ -241,14 +241,17 @@ struct DecodingOptions: ParsableArguments {
     @Option(
         name: .customLong("isolate-decoders"),
         help: ArgumentHelp(
-            "Decode in worker processes that may open nothing, for strangers' files; it takes some 15 ms more. off: in this process.",
+            "Decode in worker processes that may open nothing, for strangers' files; it takes some 15 ms more. off: HEIF only, the others in this process.",
             valueName: "on|off"))
     var isolateDecoders = OnOrOff.off
 
     enum OnOrOff: String, ExpressibleByArgument { case on, off }
 
-    /// nil to decode in this process.
-    var isolation: DecoderIsolation? { isolateDecoders == .on ? .ownProgram : nil }
+    var isolation: DecoderIsolation {
+        var isolation = DecoderIsolation.ownProgram
+        if isolateDecoders == .off { isolation.formats = [.heif] }
+        return isolation
+    }
 
     /// Warns about a defect of an image that is processed nevertheless.
     ///

@@ -52,8 +52,9 @@ struct ShowCommand: AsyncParsableCommand {
     private func image(to sizing: ImageSizing) async throws -> DecodedImage {
         guard source.isWebURL else {
             let (file, decoder) = (try ImageSource(path: source), decoding.decoder)
-            guard let isolation = decoding.isolation else { return try decoder.decode(file, to: sizing) }
-            return try IsolatedFiles(isolation, width: 1).image(of: file, sizing, decoder)
+            let isolated = IsolatedFiles(decoding.isolation, width: 1)
+            guard isolated.isUsed(for: file) else { return try decoder.decode(file, to: sizing) }
+            return try isolated.image(of: file, sizing, decoder)
         }
         var file = try fetching.template(mayBeUnstorable: true)
         file.url = source

@@ -6,7 +6,7 @@ struct ThumbCommand: AsyncParsableCommand {
         commandName: "thumb",
         abstract: "Make thumbnails of URLs, through the cache, and of local image files.",
         discussion: """
-            Reads and writes JPEG, PNG, WebP, GIF and AVIF. An original's format comes from its bytes, never from a name. A URL's \
+            Reads and writes JPEG, PNG, WebP, GIF and AVIF, and reads HEIC. An original's format comes from its bytes, never from a name. A URL's \
             original and its thumbnail stay in the cache: the second call fetches and decodes nothing.
 
             Exit codes as of fetch; 5 also for what is no image, is damaged, or exceeds the limits.

@@ -17,8 +17,7 @@ struct ThumbRun: Sendable {
     private let encoder: ImageEncoder
     /// Opened for the first URL, because files need no cache.
     private let cache = Locked<DownloadCache?>(nil)
-    /// nil if files are decoded in this process.
-    private let isolated: IsolatedFiles?
+    private let isolated: IsolatedFiles
 
     init(options: ThumbCommand) {
         self.options = options
@@ -26,9 +25,7 @@ struct ThumbRun: Sendable {
         sizing = options.sizing.sizing
         format = options.format.format(for: options.output.file)
         encoder = options.format.encoder(format, background: options.sizing.background?.value)
-        isolated = options.decoding.isolation.map {
-            IsolatedFiles($0, width: options.batch.width(usually: Self.usualWidth))
-        }
+        isolated = IsolatedFiles(options.decoding.isolation, width: options.batch.width(usually: Self.usualWidth))
     }
 
     func run() async -> ExitStatus {
@@ -103,7 +100,7 @@ struct ThumbRun: Sendable {
     }
 
     private func thumbnail(of file: ImageSource) throws(ImageCodecError) -> EncodedImage {
-        guard let isolated else {
+        guard isolated.isUsed(for: file) else {
             return try encoder.thumbnail(of: file, sizing, decoder, keepsAnimation: keepsAnimation)
         }
         return try isolated.thumbnail(of: file, sizing, decoder, as: encoder, keepsAnimation: keepsAnimation)

@@ -16,6 +16,9 @@ public struct DecoderIsolation: Sendable, Hashable {
     /// ``ImageCodecError/Code/unavailable``. Default false.
     public var isOptional = false
 
+    /// The formats that are decoded in workers; `nil`: all. Default `nil`. HEIF is decoded nowhere else, whatever this is.
+    public var formats: Set<ImageFormat>?
+
     public init(helper: String) { self.helper = helper }
 
     /// Uses the program itself as the helper. It must first call ``runHelperIfAsked(_:)``.

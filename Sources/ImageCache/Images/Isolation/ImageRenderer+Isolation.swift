@@ -8,7 +8,7 @@ extension ImageIsolation {
     /// process.
     func canRender(_ batch: RenderBatch) -> Bool {
         let first = batch.first
-        guard first.header.decoderIdentity == nil, isInUse else { return false }
+        guard first.header.decoderIdentity == nil, isUsed(for: first.header.format) else { return false }
         return first.animationEncoder == nil || first.job.recipe.steps.divided.own == nil
     }
 }
@@ -17,7 +17,9 @@ extension ImageRenderer {
     /// The workers for a file; nil if it is decoded in this process, such as by an application's decoder.
     private func isolation(for source: ImageSource, _ decoder: ImageDecoder) throws(ImageCodecError) -> ImageIsolation?
     {
-        guard let isolation, isolation.isInUse, try !decoder.isRegistered(for: source) else { return nil }
+        guard let isolation, try !decoder.isRegistered(for: source), isolation.isUsed(for: source) else {
+            return nil
+        }
         return isolation
     }
 

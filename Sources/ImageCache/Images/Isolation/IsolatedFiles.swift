@@ -13,6 +13,9 @@ package final class IsolatedFiles: Sendable {
         isolation = ImageIsolation(configuration, decodes: width, memory: DecodingLimits().memory, logger: logger)
     }
 
+    /// True if a file is decoded in a worker.
+    package func isUsed(for source: ImageSource) -> Bool { isolation.isUsed(for: source) }
+
     /// Decodes a file in a size.
     package func image(
         of source: ImageSource, _ sizing: ImageSizing, _ decoder: ImageDecoder

@@ -123,7 +123,9 @@ extension ImageRenderer {
     func frames(
         of original: FrameOriginal, _ cancellation: ImageCancellation
     ) throws(ImageCodecError) -> any FrameReading {
-        guard let isolation, isolation.isInUse, original.header.decoderIdentity == nil else {
+        guard let isolation, isolation.isUsed(for: original.header.format),
+            original.header.decoderIdentity == nil
+        else {
             return try OwnFrames(original, cancellation)
         }
         return try IsolatedFrames(original, isolation, cancellation)

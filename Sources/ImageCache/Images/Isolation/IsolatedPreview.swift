@@ -28,9 +28,9 @@ final class IsolatedPreview: PreviewReading {
 }
 
 extension ImageRenderer {
-    /// Decodes previews of a file, in a worker if there is one.
+    /// Decodes previews of a JPEG, in a worker if there is one for it.
     func preview(of request: ImageRequest) throws(ImageCodecError) -> any PreviewReading {
-        guard let isolation, isolation.isInUse else {
+        guard let isolation, isolation.isUsed(for: .jpeg) else {
             return OwnPreview(request.sizing, request.processors, request.decoder)
         }
         return try IsolatedPreview(request, isolation)

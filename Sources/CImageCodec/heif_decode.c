@@ -1,0 +1,252 @@
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "heif_hevc.h"
+#include "icodec_avif.h"
+#include "icodec_heif.h"
+#include "libheif_calls.h"
+#include "yuv_rows.h"
+
+/// A side by which a tile may be larger than its image: those of phones are of 512 x 512 pixels.
+enum { tile_side = 512 };
+
+struct icodec_heif {
+    icodec_limits limits;
+    icodec_watch watch;
+    icodec_avif_boxes boxes;
+    struct heif_context *context;
+    struct heif_image_handle *handle;
+    struct heif_image *decoded;
+    uint32_t width, height;
+    bool has_alpha;
+    uint8_t *icc, *exif;
+    size_t icc_size, exif_size;
+    avifImage *image; // the decoded planes
+    icodec_yuv_rows rows;
+};
+
+static atomic_bool is_allowed;
+
+void icodec_allow_heif(void) { is_allowed = true; }
+
+static bool fail(struct heif_error result, icodec_error *error) {
+    const char *reason = result.message ? result.message : "libheif fails";
+    switch (result.code) {
+    case heif_error_Unsupported_filetype:
+    case heif_error_Unsupported_feature:
+    case heif_error_Plugin_loading_error: return icodec_fail(error, ICODEC_UNSUPPORTED, -1, "%.150s", reason);
+    case heif_error_Memory_allocation_error:
+        return result.subcode == heif_suberror_Security_limit_exceeded
+            ? icodec_fail(error, ICODEC_LIMIT, -1, "%.150s", reason)
+            : icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
+    default: break;
+    }
+    bool is_short = result.subcode == heif_suberror_End_of_data;
+    return is_short ? icodec_fail(error, ICODEC_TRUNCATED, -1, "the file ends within the image")
+                    : icodec_fail(error, ICODEC_CORRUPT, -1, "%.150s", reason);
+}
+
+/// Copies a block of metadata whose size is allowed; others are left out.
+static void take_profile(icodec_heif *heif) {
+    enum heif_color_profile_type type = heif_image_handle_get_color_profile_type(heif->handle);
+    if (type != heif_color_profile_type_prof && type != heif_color_profile_type_rICC) return;
+    size_t size = heif_image_handle_get_raw_color_profile_size(heif->handle);
+    if (size == 0 || size > heif->limits.ancillary || !(heif->icc = malloc(size))) return;
+    if (heif_image_handle_get_raw_color_profile(heif->handle, heif->icc).code == heif_error_Ok) heif->icc_size = size;
+}
+
+/// Copies the Exif block, which begins with the position of its TIFF header (ISO/IEC 23008-12 annex A.2.1).
+static void take_exif(icodec_heif *heif) {
+    heif_item_id item;
+    if (heif_image_handle_get_list_of_metadata_block_IDs(heif->handle, "Exif", &item, 1) != 1) return;
+    size_t size = heif_image_handle_get_metadata_size(heif->handle, item);
+    if (size <= 4 || size > heif->limits.ancillary || !(heif->exif = malloc(size))) return;
+    if (heif_image_handle_get_metadata(heif->handle, item, heif->exif).code != heif_error_Ok) return;
+    const uint8_t *at = heif->exif;
+    uint64_t start = 4 + ((uint64_t)at[0] << 24 | (uint64_t)at[1] << 16 | (uint64_t)at[2] << 8 | at[3]);
+    if (start >= size) return;
+    heif->exif_size = size - (size_t)start;
+    memmove(heif->exif, heif->exif + start, heif->exif_size);
+}
+
+static bool parse(icodec_heif *heif, const uint8_t *bytes, size_t count, icodec_error *error) {
+    if (!icodec_avif_scan(bytes, count, &heif->boxes, error) || !icodec_watch_allows(&heif->watch, error)) return false;
+    heif->context = heif_context_alloc();
+    if (!heif->context) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
+    heif_context_set_max_decoding_threads(heif->context, 0);
+    struct heif_error result = heif_context_read_from_memory_without_copy(heif->context, bytes, count, NULL);
+    if (result.code == heif_error_Ok) result = heif_context_get_primary_image_handle(heif->context, &heif->handle);
+    if (result.code != heif_error_Ok) return fail(result, error);
+    int width = heif_image_handle_get_width(heif->handle), height = heif_image_handle_get_height(heif->handle);
+    if (width <= 0 || height <= 0) return icodec_fail(error, ICODEC_CORRUPT, -1, "an image without a size");
+    if (!icodec_check_size(&heif->limits, (uint64_t)width, (uint64_t)height, error)) return false;
+    heif->width = (uint32_t)width;
+    heif->height = (uint32_t)height;
+    heif->has_alpha = heif_image_handle_has_alpha_channel(heif->handle) != 0;
+    // Nothing larger is put together of tiles.
+    heif_context_set_maximum_image_size_limit(heif->context, (width > height ? width : height) + tile_side);
+    take_profile(heif);
+    take_exif(heif);
+    return true;
+}
+
+icodec_heif *icodec_heif_open(const uint8_t *bytes, size_t count, const icodec_limits *limits, icodec_error *error) {
+    if (!is_allowed) {
+        icodec_fail(error, ICODEC_UNSUPPORTED, -1, "HEIF is decoded in worker processes only");
+        return NULL;
+    }
+    if (!icodec_open_libheif(error) || !icodec_open_libavif(error) || !icodec_register_hevc(error)) return NULL;
+    icodec_heif *heif = calloc(1, sizeof *heif);
+    if (!heif) {
+        icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
+        return NULL;
+    }
+    heif->limits = *limits;
+    heif->watch = limits->watch;
+    if (icodec_watch_allows(&heif->watch, error) && parse(heif, bytes, count, error)) return heif;
+    icodec_heif_close(heif);
+    return NULL;
+}
+
+/// Pixels of the largest picture that is decoded.
+static uint64_t most_pixels(const icodec_heif *heif) {
+    return ((uint64_t)heif->width + tile_side) * ((uint64_t)heif->height + tile_side);
+}
+
+/// The bytes of the decoded planes, twice, because they are put together of tiles and then turned; and of the decoder's state, which has up to two
+/// bytes for each pixel.
+static uint64_t decoded_bytes(const icodec_heif *heif) {
+    static const uint64_t halves[4] = {2, 3, 4, 6};
+    uint64_t samples = halves[heif->boxes.chroma] + (heif->has_alpha ? 2 : 0);
+    uint64_t wide = heif_image_handle_get_luma_bits_per_pixel(heif->handle) > 8 ? 2 : 1;
+    return most_pixels(heif) * (samples * wide + 2) + (4u << 20);
+}
+
+static void describe_colors(const icodec_heif *heif, icodec_description *description) {
+    struct heif_color_profile_nclx *colors = NULL;
+    bool has_numbers = heif_image_handle_get_nclx_color_profile(heif->handle, &colors).code == heif_error_Ok && colors;
+    icodec_describe_colors(
+        has_numbers ? (avifColorPrimaries)colors->color_primaries : AVIF_COLOR_PRIMARIES_UNSPECIFIED,
+        has_numbers ? (avifTransferCharacteristics)colors->transfer_characteristics : AVIF_TRANSFER_CHARACTERISTICS_UNSPECIFIED,
+        description);
+    if (colors) heif_nclx_color_profile_free(colors);
+}
+
+void icodec_heif_describe(const icodec_heif *heif, icodec_description *description) {
+    memset(description, 0, sizeof *description);
+    description->width = heif->width;
+    description->height = heif->height;
+    int depth = heif_image_handle_get_luma_bits_per_pixel(heif->handle);
+    description->bit_depth = depth > 0 ? (uint32_t)depth : 8;
+    description->has_alpha = heif->has_alpha;
+    description->is_gray = heif->boxes.chroma == 0;
+    description->components = (description->is_gray ? 1 : 3) + (heif->has_alpha ? 1 : 0);
+    description->frames = 1;
+    description->decoded_bytes = decoded_bytes(heif);
+    describe_colors(heif, description);
+    description->icc = heif->icc_size ? heif->icc : NULL;
+    description->icc_size = heif->icc_size;
+    description->exif = heif->exif_size ? heif->exif : NULL;
+    description->exif_size = heif->exif_size;
+}
+
+void icodec_heif_set_watch(icodec_heif *heif, const icodec_watch *watch) { heif->watch = *watch; }
+
+/// Takes a plane of the decoded image; false if its size or depth is not the one that the others have.
+static bool take_plane(const icodec_heif *heif, enum heif_channel channel, uint8_t **bytes, uint32_t *stride) {
+    const avifImage *image = heif->image;
+    bool is_chroma = channel == heif_channel_Cb || channel == heif_channel_Cr;
+    avifPixelFormatInfo format;
+    avifGetPixelFormatInfo(image->yuvFormat, &format);
+    int shift_x = is_chroma ? format.chromaShiftX : 0, shift_y = is_chroma ? format.chromaShiftY : 0;
+    int own = 0;
+    *bytes = heif_image_get_plane(heif->decoded, channel, &own);
+    *stride = (uint32_t)own;
+    return *bytes && heif_image_get_width(heif->decoded, channel) == (int)((image->width + shift_x) >> shift_x) &&
+        heif_image_get_height(heif->decoded, channel) == (int)((image->height + shift_y) >> shift_y) &&
+        heif_image_get_bits_per_pixel_range(heif->decoded, channel) == (int)image->depth;
+}
+
+/// The numbers by which planes become R, G and B. Without them: those of JFIF, as in libheif.
+static void take_numbers(icodec_heif *heif) {
+    avifImage *image = heif->image;
+    image->yuvRange = AVIF_RANGE_FULL;
+    image->matrixCoefficients = AVIF_MATRIX_COEFFICIENTS_BT601;
+    struct heif_color_profile_nclx *colors = NULL;
+    if (heif_image_get_nclx_color_profile(heif->decoded, &colors).code == heif_error_Ok && colors) {
+        image->yuvRange = colors->full_range_flag ? AVIF_RANGE_FULL : AVIF_RANGE_LIMITED;
+        image->matrixCoefficients = (avifMatrixCoefficients)colors->matrix_coefficients;
+        image->colorPrimaries = (avifColorPrimaries)colors->color_primaries;
+    }
+    if (colors) heif_nclx_color_profile_free(colors);
+}
+
+/// Takes the planes of the decoded image as one of libavif's, which converts them.
+static bool take_planes(icodec_heif *heif, icodec_error *error) {
+    static const avifPixelFormat formats[4] = {
+        AVIF_PIXEL_FORMAT_YUV400, AVIF_PIXEL_FORMAT_YUV420, AVIF_PIXEL_FORMAT_YUV422, AVIF_PIXEL_FORMAT_YUV444};
+    enum heif_colorspace space = heif_image_get_colorspace(heif->decoded);
+    enum heif_chroma chroma = heif_image_get_chroma_format(heif->decoded);
+    bool is_gray = space == heif_colorspace_monochrome;
+    if (!is_gray && (space != heif_colorspace_YCbCr || chroma > heif_chroma_444))
+        return icodec_fail(error, ICODEC_UNSUPPORTED, -1, "samples of RGB");
+    int depth = heif_image_get_bits_per_pixel_range(heif->decoded, heif_channel_Y);
+    if (depth != 8 && depth != 10 && depth != 12)
+        return icodec_fail(error, ICODEC_UNSUPPORTED, -1, "samples of %d bits", depth);
+    avifImage *image = heif->image = avifImageCreate(heif->width, heif->height, (uint32_t)depth, formats[is_gray ? 0 : chroma]);
+    if (!image) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
+    take_numbers(heif);
+    static const enum heif_channel channels[3] = {heif_channel_Y, heif_channel_Cb, heif_channel_Cr};
+    bool is_right = true;
+    for (int plane = 0; plane < (is_gray ? 1 : 3) && is_right; plane++)
+        is_right = take_plane(heif, channels[plane], &image->yuvPlanes[plane], &image->yuvRowBytes[plane]);
+    if (is_right && heif->has_alpha) {
+        is_right = take_plane(heif, heif_channel_Alpha, &image->alphaPlane, &image->alphaRowBytes);
+        image->alphaPremultiplied = heif_image_handle_is_premultiplied_alpha(heif->handle) != 0;
+    }
+    return is_right ? true : icodec_fail(error, ICODEC_CORRUPT, -1, "the image is not of the size that the header says");
+}
+
+bool icodec_heif_start(icodec_heif *heif, icodec_error *error) {
+    if (!icodec_watch_allows(&heif->watch, error)) return false;
+    struct heif_decoding_options *options = heif_decoding_options_alloc();
+    if (!options) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
+    icodec_hevc_work work = {&heif->watch, most_pixels(heif), heif->boxes.chroma, {0}};
+    icodec_hevc_begin(&work);
+    // As stored. Without these two, libheif converts to RGB.
+    enum heif_colorspace space = heif->boxes.chroma == 0 ? heif_colorspace_monochrome : heif_colorspace_YCbCr;
+    struct heif_error result =
+        heif_decode_image(heif->handle, &heif->decoded, space, (enum heif_chroma)heif->boxes.chroma, options);
+    icodec_hevc_begin(NULL);
+    heif_decoding_options_free(options);
+    if (work.error.code) {
+        *error = work.error;
+        return false;
+    }
+    if (result.code != heif_error_Ok) return fail(result, error);
+    if (!icodec_watch_allows(&heif->watch, error) || !take_planes(heif, error)) return false;
+    heif->rows.aperture = (avifCropRect){0, 0, heif->width, heif->height};
+    return icodec_yuv_rows_start(&heif->rows, heif->image, error);
+}
+
+bool icodec_heif_rows(icodec_heif *heif, uint8_t *rows, size_t stride, uint32_t count, uint32_t *got, icodec_error *error) {
+    return icodec_yuv_rows_take(&heif->rows, &heif->watch, rows, stride, count, got, error);
+}
+
+void icodec_heif_close(icodec_heif *heif) {
+    if (!heif) return;
+    icodec_yuv_rows_end(&heif->rows);
+    // The planes are those of the decoded image.
+    if (heif->image) {
+        memset(heif->image->yuvPlanes, 0, sizeof heif->image->yuvPlanes);
+        heif->image->alphaPlane = NULL;
+        avifImageDestroy(heif->image);
+    }
+    if (heif->decoded) heif_image_release(heif->decoded);
+    if (heif->handle) heif_image_handle_release(heif->handle);
+    if (heif->context) heif_context_free(heif->context);
+    free(heif->icc);
+    free(heif->exif);
+    free(heif);
+}

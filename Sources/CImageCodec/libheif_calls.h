@@ -1,0 +1,108 @@
+#ifndef ICODEC_LIBHEIF_CALLS_H
+#define ICODEC_LIBHEIF_CALLS_H
+
+#include <libde265/de265.h>
+#include <libheif/heif.h>
+#include <libheif/heif_plugin.h>
+
+#include "libraries.h"
+
+// The functions of libheif and libde265 in use, called by pointers that are set when the libraries are opened.
+
+#define ICODEC_HEIF_CALLS(CALL) \
+    CALL(heif_context_alloc) CALL(heif_context_free) CALL(heif_context_get_primary_image_handle) \
+    CALL(heif_context_read_from_memory_without_copy) CALL(heif_context_set_max_decoding_threads) \
+    CALL(heif_context_set_maximum_image_size_limit) CALL(heif_decode_image) CALL(heif_decoding_options_alloc) \
+    CALL(heif_decoding_options_free) CALL(heif_image_add_plane) CALL(heif_image_create) \
+    CALL(heif_image_get_bits_per_pixel_range) CALL(heif_image_get_chroma_format) CALL(heif_image_get_colorspace) \
+    CALL(heif_image_get_height) CALL(heif_image_get_nclx_color_profile) CALL(heif_image_get_plane) \
+    CALL(heif_image_get_width) CALL(heif_image_handle_get_color_profile_type) CALL(heif_image_handle_get_height) \
+    CALL(heif_image_handle_get_list_of_metadata_block_IDs) CALL(heif_image_handle_get_luma_bits_per_pixel) \
+    CALL(heif_image_handle_get_metadata) CALL(heif_image_handle_get_metadata_size) \
+    CALL(heif_image_handle_get_nclx_color_profile) CALL(heif_image_handle_get_raw_color_profile) \
+    CALL(heif_image_handle_get_raw_color_profile_size) CALL(heif_image_handle_get_width) \
+    CALL(heif_image_handle_has_alpha_channel) CALL(heif_image_handle_is_premultiplied_alpha) \
+    CALL(heif_image_handle_release) CALL(heif_image_release) CALL(heif_image_set_nclx_color_profile) \
+    CALL(heif_nclx_color_profile_alloc) CALL(heif_nclx_color_profile_free) \
+    CALL(heif_nclx_color_profile_set_color_primaries) CALL(heif_nclx_color_profile_set_matrix_coefficients) \
+    CALL(heif_nclx_color_profile_set_transfer_characteristics) CALL(heif_register_decoder_plugin)
+
+#define ICODEC_DE265_CALLS(CALL) \
+    CALL(de265_decode) CALL(de265_flush_data) CALL(de265_free_decoder) CALL(de265_get_bits_per_pixel) \
+    CALL(de265_get_chroma_format) CALL(de265_get_error_text) CALL(de265_get_image_colour_primaries) \
+    CALL(de265_get_image_full_range_flag) CALL(de265_get_image_height) CALL(de265_get_image_matrix_coefficients) \
+    CALL(de265_get_image_plane) CALL(de265_get_image_transfer_characteristics) CALL(de265_get_image_width) \
+    CALL(de265_get_next_picture) CALL(de265_new_decoder) CALL(de265_push_NAL)
+
+typedef struct {
+    ICODEC_HEIF_CALLS(ICODEC_MEMBER)
+} icodec_heif_calls;
+
+typedef struct {
+    ICODEC_DE265_CALLS(ICODEC_MEMBER)
+} icodec_de265_calls;
+
+extern icodec_heif_calls icodec_libheif;
+extern icodec_de265_calls icodec_libde265;
+
+bool icodec_open_libheif(icodec_error *error);
+
+#ifndef ICODEC_LOADS_LIBRARIES
+#define heif_context_alloc icodec_libheif.heif_context_alloc
+#define heif_context_free icodec_libheif.heif_context_free
+#define heif_context_get_primary_image_handle icodec_libheif.heif_context_get_primary_image_handle
+#define heif_context_read_from_memory_without_copy icodec_libheif.heif_context_read_from_memory_without_copy
+#define heif_context_set_max_decoding_threads icodec_libheif.heif_context_set_max_decoding_threads
+#define heif_context_set_maximum_image_size_limit icodec_libheif.heif_context_set_maximum_image_size_limit
+#define heif_decode_image icodec_libheif.heif_decode_image
+#define heif_decoding_options_alloc icodec_libheif.heif_decoding_options_alloc
+#define heif_decoding_options_free icodec_libheif.heif_decoding_options_free
+#define heif_image_add_plane icodec_libheif.heif_image_add_plane
+#define heif_image_create icodec_libheif.heif_image_create
+#define heif_image_get_bits_per_pixel_range icodec_libheif.heif_image_get_bits_per_pixel_range
+#define heif_image_get_chroma_format icodec_libheif.heif_image_get_chroma_format
+#define heif_image_get_colorspace icodec_libheif.heif_image_get_colorspace
+#define heif_image_get_height icodec_libheif.heif_image_get_height
+#define heif_image_get_nclx_color_profile icodec_libheif.heif_image_get_nclx_color_profile
+#define heif_image_get_plane icodec_libheif.heif_image_get_plane
+#define heif_image_get_width icodec_libheif.heif_image_get_width
+#define heif_image_handle_get_color_profile_type icodec_libheif.heif_image_handle_get_color_profile_type
+#define heif_image_handle_get_height icodec_libheif.heif_image_handle_get_height
+#define heif_image_handle_get_list_of_metadata_block_IDs icodec_libheif.heif_image_handle_get_list_of_metadata_block_IDs
+#define heif_image_handle_get_luma_bits_per_pixel icodec_libheif.heif_image_handle_get_luma_bits_per_pixel
+#define heif_image_handle_get_metadata icodec_libheif.heif_image_handle_get_metadata
+#define heif_image_handle_get_metadata_size icodec_libheif.heif_image_handle_get_metadata_size
+#define heif_image_handle_get_nclx_color_profile icodec_libheif.heif_image_handle_get_nclx_color_profile
+#define heif_image_handle_get_raw_color_profile icodec_libheif.heif_image_handle_get_raw_color_profile
+#define heif_image_handle_get_raw_color_profile_size icodec_libheif.heif_image_handle_get_raw_color_profile_size
+#define heif_image_handle_get_width icodec_libheif.heif_image_handle_get_width
+#define heif_image_handle_has_alpha_channel icodec_libheif.heif_image_handle_has_alpha_channel
+#define heif_image_handle_is_premultiplied_alpha icodec_libheif.heif_image_handle_is_premultiplied_alpha
+#define heif_image_handle_release icodec_libheif.heif_image_handle_release
+#define heif_image_release icodec_libheif.heif_image_release
+#define heif_image_set_nclx_color_profile icodec_libheif.heif_image_set_nclx_color_profile
+#define heif_nclx_color_profile_alloc icodec_libheif.heif_nclx_color_profile_alloc
+#define heif_nclx_color_profile_free icodec_libheif.heif_nclx_color_profile_free
+#define heif_nclx_color_profile_set_color_primaries icodec_libheif.heif_nclx_color_profile_set_color_primaries
+#define heif_nclx_color_profile_set_matrix_coefficients icodec_libheif.heif_nclx_color_profile_set_matrix_coefficients
+#define heif_nclx_color_profile_set_transfer_characteristics icodec_libheif.heif_nclx_color_profile_set_transfer_characteristics
+#define heif_register_decoder_plugin icodec_libheif.heif_register_decoder_plugin
+#define de265_decode icodec_libde265.de265_decode
+#define de265_flush_data icodec_libde265.de265_flush_data
+#define de265_free_decoder icodec_libde265.de265_free_decoder
+#define de265_get_bits_per_pixel icodec_libde265.de265_get_bits_per_pixel
+#define de265_get_chroma_format icodec_libde265.de265_get_chroma_format
+#define de265_get_error_text icodec_libde265.de265_get_error_text
+#define de265_get_image_colour_primaries icodec_libde265.de265_get_image_colour_primaries
+#define de265_get_image_full_range_flag icodec_libde265.de265_get_image_full_range_flag
+#define de265_get_image_height icodec_libde265.de265_get_image_height
+#define de265_get_image_matrix_coefficients icodec_libde265.de265_get_image_matrix_coefficients
+#define de265_get_image_plane icodec_libde265.de265_get_image_plane
+#define de265_get_image_transfer_characteristics icodec_libde265.de265_get_image_transfer_characteristics
+#define de265_get_image_width icodec_libde265.de265_get_image_width
+#define de265_get_next_picture icodec_libde265.de265_get_next_picture
+#define de265_new_decoder icodec_libde265.de265_new_decoder
+#define de265_push_NAL icodec_libde265.de265_push_NAL
+#endif
+
+#endif
