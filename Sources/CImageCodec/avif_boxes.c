@@ -19,6 +19,7 @@ typedef struct {
 
 typedef struct {
     uint32_t width, height;
+    bool is_quarter; // a rotation by one or three quarters
 } extent;
 
 typedef struct {
@@ -158,7 +159,8 @@ static bool scan_properties(scanner *self, span box) {
         extent *size = &self->sizes[self->size_count++];
         bool is_size = is_type(type, "ispe") && take(&property, 4, &word) && take(&property, 4, &width) &&
             take(&property, 4, &height);
-        *size = is_size ? (extent){(uint32_t)width, (uint32_t)height} : (extent){0, 0};
+        *size = is_size ? (extent){(uint32_t)width, (uint32_t)height, false} : (extent){0, 0, false};
+        if (is_type(type, "irot") && take(&property, 1, &word)) size->is_quarter = word & 1;
         // The decoder configuration of HEVC (ISO/IEC 14496-15 section 8.3.3.1).
         bool is_hevc = is_type(type, "hvcC") && skip(&property, 16) && take(&property, 1, &word);
         if (is_hevc && (word & 3) > self->found->chroma) self->found->chroma = word & 3;
@@ -200,11 +202,13 @@ static bool scan_associations(scanner *self, span box) {
         if (!count_item(self, &self->found->associated) ||
             !count(self, &self->found->associations, associations, icodec_avif_most_associations, "properties of items"))
             return false;
-        extent size = {0, 0};
+        extent size = {0, 0, false};
         for (; associations > 0; associations--) {
             if (!take(&box, index_size, &word)) return true;
             word &= flags & 1 ? 0x7FFF : 0x7F;
-            if (word > 0 && word <= self->size_count && !size.width) size = self->sizes[word - 1];
+            if (word == 0 || word > self->size_count) continue;
+            if (!size.width) size = self->sizes[word - 1];
+            if (id == self->primary && self->sizes[word - 1].is_quarter) self->found->is_turned = true;
         }
         if (size.width && size.height) note_size(self, (uint32_t)id, size);
     }

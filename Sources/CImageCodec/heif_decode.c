@@ -23,6 +23,7 @@ struct icodec_heif {
     uint8_t *icc, *exif;
     size_t icc_size, exif_size;
     avifImage *image; // the decoded planes
+    uint8_t *spread[2]; // chroma with a value for each pixel
     icodec_yuv_rows rows;
 };
 
@@ -35,7 +36,8 @@ static bool fail(struct heif_error result, icodec_error *error) {
     switch (result.code) {
     case heif_error_Unsupported_filetype:
     case heif_error_Unsupported_feature:
-    case heif_error_Plugin_loading_error: return icodec_fail(error, ICODEC_UNSUPPORTED, -1, "%.150s", reason);
+    case heif_error_Plugin_loading_error:
+        return icodec_fail(error, ICODEC_UNSUPPORTED, -1, "HEIF of a kind that is not read (%.120s)", reason);
     case heif_error_Memory_allocation_error:
         return result.subcode == heif_suberror_Security_limit_exceeded
             ? icodec_fail(error, ICODEC_LIMIT, -1, "%.150s", reason)
@@ -81,8 +83,11 @@ static bool parse(icodec_heif *heif, const uint8_t *bytes, size_t count, icodec_
     int width = heif_image_handle_get_width(heif->handle), height = heif_image_handle_get_height(heif->handle);
     if (width <= 0 || height <= 0) return icodec_fail(error, ICODEC_CORRUPT, -1, "an image without a size");
     if (!icodec_check_size(&heif->limits, (uint64_t)width, (uint64_t)height, error)) return false;
-    heif->width = (uint32_t)width;
-    heif->height = (uint32_t)height;
+    // libheif 1.15 forgets a rotation that a file names before the size.
+    bool is_forgotten = heif->boxes.is_turned && width == heif_image_handle_get_ispe_width(heif->handle) &&
+        height == heif_image_handle_get_ispe_height(heif->handle);
+    heif->width = (uint32_t)(is_forgotten ? height : width);
+    heif->height = (uint32_t)(is_forgotten ? width : height);
     heif->has_alpha = heif_image_handle_has_alpha_channel(heif->handle) != 0;
     // Nothing larger is put together of tiles.
     heif_context_set_maximum_image_size_limit(heif->context, (width > height ? width : height) + tile_side);
@@ -117,7 +122,7 @@ static uint64_t most_pixels(const icodec_heif *heif) {
 /// The bytes of the decoded planes, twice, because they are put together of tiles and then turned; and of the decoder's state, which has up to two
 /// bytes for each pixel.
 static uint64_t decoded_bytes(const icodec_heif *heif) {
-    static const uint64_t halves[4] = {2, 3, 4, 6};
+    static const uint64_t halves[4] = {5, 3, 4, 6};
     uint64_t samples = halves[heif->boxes.chroma] + (heif->has_alpha ? 2 : 0);
     uint64_t wide = heif_image_handle_get_luma_bits_per_pixel(heif->handle) > 8 ? 2 : 1;
     return most_pixels(heif) * (samples * wide + 2) + (4u << 20);
@@ -152,6 +157,31 @@ void icodec_heif_describe(const icodec_heif *heif, icodec_description *descripti
 }
 
 void icodec_heif_set_watch(icodec_heif *heif, const icodec_watch *watch) { heif->watch = *watch; }
+
+/// True if the planes are those of 4:2:2 that was turned by a quarter: chroma has each column, and every other row.
+static bool is_turned_422(const icodec_heif *heif) {
+    return heif_image_get_chroma_format(heif->decoded) == heif_chroma_422 &&
+        heif_image_get_width(heif->decoded, heif_channel_Cb) == (int)heif->width &&
+        heif_image_get_height(heif->decoded, heif_channel_Cb) == (int)(heif->height + 1) / 2;
+}
+
+/// Gives each row of turned 4:2:2 a chroma of its own, because no format has chroma for every other row alone.
+static bool spread_chroma(icodec_heif *heif, int plane, enum heif_channel channel, icodec_error *error) {
+    avifImage *image = heif->image;
+    int stride = 0;
+    const uint8_t *from = heif_image_get_plane(heif->decoded, channel, &stride);
+    size_t row = (size_t)heif->width * (image->depth > 8 ? 2 : 1);
+    bool is_right = from && heif_image_get_width(heif->decoded, channel) == (int)heif->width &&
+        heif_image_get_height(heif->decoded, channel) == (int)(heif->height + 1) / 2 &&
+        heif_image_get_bits_per_pixel_range(heif->decoded, channel) == (int)image->depth;
+    if (!is_right) return icodec_fail(error, ICODEC_CORRUPT, -1, "the image is not of the size that the header says");
+    uint8_t *into = heif->spread[plane - 1] = malloc(row * heif->height);
+    if (!into) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
+    for (uint32_t y = 0; y < heif->height; y++) memcpy(into + y * row, from + (size_t)(y / 2) * (size_t)stride, row);
+    image->yuvPlanes[plane] = into;
+    image->yuvRowBytes[plane] = (uint32_t)row;
+    return true;
+}
 
 /// Takes a plane of the decoded image; false if its size or depth is not the one that the others have.
 static bool take_plane(const icodec_heif *heif, enum heif_channel channel, uint8_t **bytes, uint32_t *stride) {
@@ -188,19 +218,25 @@ static bool take_planes(icodec_heif *heif, icodec_error *error) {
         AVIF_PIXEL_FORMAT_YUV400, AVIF_PIXEL_FORMAT_YUV420, AVIF_PIXEL_FORMAT_YUV422, AVIF_PIXEL_FORMAT_YUV444};
     enum heif_colorspace space = heif_image_get_colorspace(heif->decoded);
     enum heif_chroma chroma = heif_image_get_chroma_format(heif->decoded);
-    bool is_gray = space == heif_colorspace_monochrome;
-    if (!is_gray && (space != heif_colorspace_YCbCr || chroma > heif_chroma_444))
+    if (space != heif_colorspace_YCbCr || chroma > heif_chroma_444)
         return icodec_fail(error, ICODEC_UNSUPPORTED, -1, "samples of RGB");
     int depth = heif_image_get_bits_per_pixel_range(heif->decoded, heif_channel_Y);
     if (depth != 8 && depth != 10 && depth != 12)
         return icodec_fail(error, ICODEC_UNSUPPORTED, -1, "samples of %d bits", depth);
-    avifImage *image = heif->image = avifImageCreate(heif->width, heif->height, (uint32_t)depth, formats[is_gray ? 0 : chroma]);
+    bool is_turned = is_turned_422(heif);
+    avifPixelFormat format = is_turned ? AVIF_PIXEL_FORMAT_YUV444 : formats[chroma];
+    avifImage *image = heif->image = avifImageCreate(heif->width, heif->height, (uint32_t)depth, format);
     if (!image) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
     take_numbers(heif);
     static const enum heif_channel channels[3] = {heif_channel_Y, heif_channel_Cb, heif_channel_Cr};
     bool is_right = true;
-    for (int plane = 0; plane < (is_gray ? 1 : 3) && is_right; plane++)
+    for (int plane = 0; plane < (chroma == heif_chroma_monochrome ? 1 : 3) && is_right; plane++) {
+        if (is_turned && plane > 0) {
+            if (!spread_chroma(heif, plane, channels[plane], error)) return false;
+            continue;
+        }
         is_right = take_plane(heif, channels[plane], &image->yuvPlanes[plane], &image->yuvRowBytes[plane]);
+    }
     if (is_right && heif->has_alpha) {
         is_right = take_plane(heif, heif_channel_Alpha, &image->alphaPlane, &image->alphaRowBytes);
         image->alphaPremultiplied = heif_image_handle_is_premultiplied_alpha(heif->handle) != 0;
@@ -208,18 +244,27 @@ static bool take_planes(icodec_heif *heif, icodec_error *error) {
     return is_right ? true : icodec_fail(error, ICODEC_CORRUPT, -1, "the image is not of the size that the header says");
 }
 
-bool icodec_heif_start(icodec_heif *heif, icodec_error *error) {
-    if (!icodec_watch_allows(&heif->watch, error)) return false;
+/// Decodes into planes as they are stored: without a colour space and chroma, libheif converts to RGB. It adds chroma to an image without colour,
+/// of which it cannot return the plane alone.
+static struct heif_error decode_planes(icodec_heif *heif, uint32_t chroma, icodec_hevc_work *work) {
     struct heif_decoding_options *options = heif_decoding_options_alloc();
-    if (!options) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
-    icodec_hevc_work work = {&heif->watch, most_pixels(heif), heif->boxes.chroma, {0}};
-    icodec_hevc_begin(&work);
-    // As stored. Without these two, libheif converts to RGB.
-    enum heif_colorspace space = heif->boxes.chroma == 0 ? heif_colorspace_monochrome : heif_colorspace_YCbCr;
-    struct heif_error result =
-        heif_decode_image(heif->handle, &heif->decoded, space, (enum heif_chroma)heif->boxes.chroma, options);
+    if (!options) return (struct heif_error){heif_error_Memory_allocation_error, heif_suberror_Unspecified, "out of memory"};
+    enum heif_chroma own = chroma == 0 ? heif_chroma_420 : (enum heif_chroma)chroma;
+    icodec_hevc_begin(work);
+    struct heif_error result = heif_decode_image(heif->handle, &heif->decoded, heif_colorspace_YCbCr, own, options);
     icodec_hevc_begin(NULL);
     heif_decoding_options_free(options);
+    return result;
+}
+
+bool icodec_heif_start(icodec_heif *heif, icodec_error *error) {
+    if (!icodec_watch_allows(&heif->watch, error)) return false;
+    uint32_t chroma = heif->boxes.chroma;
+    icodec_hevc_work work = {&heif->watch, most_pixels(heif), chroma, 0, {0}};
+    struct heif_error result = decode_planes(heif, chroma, &work);
+    // Another image of the file has more colours than the primary one. libheif cannot always add them.
+    bool is_other = result.code == heif_error_Unsupported_feature && work.met < chroma && !work.error.code;
+    if (is_other) result = decode_planes(heif, work.met, &work);
     if (work.error.code) {
         *error = work.error;
         return false;
@@ -243,6 +288,8 @@ void icodec_heif_close(icodec_heif *heif) {
         heif->image->alphaPlane = NULL;
         avifImageDestroy(heif->image);
     }
+    free(heif->spread[0]);
+    free(heif->spread[1]);
     if (heif->decoded) heif_image_release(heif->decoded);
     if (heif->handle) heif_image_handle_release(heif->handle);
     if (heif->context) heif_context_free(heif->context);

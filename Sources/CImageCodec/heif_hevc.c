@@ -154,10 +154,12 @@ static void copy_colors(const struct de265_image *from, struct heif_image *into)
 }
 
 static struct heif_error copy_image(const struct de265_image *from, struct heif_image **into) {
-    bool is_gray = de265_get_chroma_format(from) == de265_chroma_mono;
+    uint32_t chroma = (uint32_t)de265_get_chroma_format(from);
+    bool is_gray = chroma == 0;
+    if (current && chroma > current->met) current->met = chroma;
     struct heif_error error = heif_image_create(
         de265_get_image_width(from, 0), de265_get_image_height(from, 0),
-        is_gray ? heif_colorspace_monochrome : heif_colorspace_YCbCr, (enum heif_chroma)de265_get_chroma_format(from), into);
+        is_gray ? heif_colorspace_monochrome : heif_colorspace_YCbCr, (enum heif_chroma)chroma, into);
     if (error.code != heif_error_Ok) return fail(ICODEC_MEMORY, "out of memory");
     static const enum heif_channel channels[3] = {heif_channel_Y, heif_channel_Cb, heif_channel_Cr};
     for (int plane = 0; plane < (is_gray ? 1 : 3); plane++) {

@@ -9,6 +9,7 @@ typedef struct {
     const icodec_watch *watch;
     uint64_t pixels; // of the largest picture that memory was counted for
     uint32_t chroma; // its largest chroma_format_idc
+    uint32_t met; // the largest one of the pictures that were decoded
     icodec_error error; // why a picture was refused; code 0 if none was
 } icodec_hevc_work;
 

@@ -17,6 +17,7 @@
     CALL(heif_image_get_bits_per_pixel_range) CALL(heif_image_get_chroma_format) CALL(heif_image_get_colorspace) \
     CALL(heif_image_get_height) CALL(heif_image_get_nclx_color_profile) CALL(heif_image_get_plane) \
     CALL(heif_image_get_width) CALL(heif_image_handle_get_color_profile_type) CALL(heif_image_handle_get_height) \
+    CALL(heif_image_handle_get_ispe_height) CALL(heif_image_handle_get_ispe_width) \
     CALL(heif_image_handle_get_list_of_metadata_block_IDs) CALL(heif_image_handle_get_luma_bits_per_pixel) \
     CALL(heif_image_handle_get_metadata) CALL(heif_image_handle_get_metadata_size) \
     CALL(heif_image_handle_get_nclx_color_profile) CALL(heif_image_handle_get_raw_color_profile) \
@@ -67,6 +68,8 @@ bool icodec_open_libheif(icodec_error *error);
 #define heif_image_get_plane icodec_libheif.heif_image_get_plane
 #define heif_image_get_width icodec_libheif.heif_image_get_width
 #define heif_image_handle_get_color_profile_type icodec_libheif.heif_image_handle_get_color_profile_type
+#define heif_image_handle_get_ispe_height icodec_libheif.heif_image_handle_get_ispe_height
+#define heif_image_handle_get_ispe_width icodec_libheif.heif_image_handle_get_ispe_width
 #define heif_image_handle_get_height icodec_libheif.heif_image_handle_get_height
 #define heif_image_handle_get_list_of_metadata_block_IDs icodec_libheif.heif_image_handle_get_list_of_metadata_block_IDs
 #define heif_image_handle_get_luma_bits_per_pixel icodec_libheif.heif_image_handle_get_luma_bits_per_pixel

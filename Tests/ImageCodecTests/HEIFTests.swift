@@ -3,13 +3,17 @@ import Testing
 
 @testable import ImageCodec
 
-/// HEIF, which this process decodes for the tests only. References are heif-convert's pixels (TestAssets/heif).
+/// HEIF, which this process decodes for the tests only. References are heif-convert's pixels, or the encoder's input (TestAssets/heif).
 @Suite struct HEIFTests {
     init() { ImageCodecLibraries.allowHEIF() }
 
-    private func source(_ name: String) throws -> ImageSource { try Corpus.shared.source("heif/pillow-heif__\(name)") }
+    private static func path(_ name: String) -> String {
+        "heif/" + (name.hasPrefix("gen__") ? name : "pillow-heif__" + name)
+    }
 
-    private func bytes(_ name: String) throws -> [UInt8] { try Corpus.shared.bytes("heif/pillow-heif__\(name)") }
+    private func source(_ name: String) throws -> ImageSource { try Corpus.shared.source(Self.path(name)) }
+
+    private func bytes(_ name: String) throws -> [UInt8] { try Corpus.shared.bytes(Self.path(name)) }
 
     private func reference(_ name: String) throws -> DecodedImage { try ImageDecoder().decode(source("\(name).png")) }
 
@@ -23,9 +27,11 @@ import Testing
     }
 
     @Test(arguments: [
-        "RGB_8_chroma444.heif", "RGBA_8.heif", "L_8.heif", "RGB_10.heif", "three.heic", "broken_thumbnail.heic",
+        "RGB_8_chroma444.heif", "RGBA_8.heif", "L_8.heif", "L_xmp.heif", "RGB_10.heif", "three.heic",
+        "broken_thumbnail.heic", "gen__turned_422.heic",
     ])
-    func `the primary image is heif-convert's but for the interpolation of colour`(_ name: String) throws {
+    func `the primary image is the reference's but for rounding and the interpolation of colour`(_ name: String) throws
+    {
         var decoder = ImageDecoder()
         decoder.color = .keepProfile
         let (image, expected) = (try decoder.decode(source(name)), try reference(name))
@@ -44,6 +50,17 @@ import Testing
         #expect(own.profile != nil && own.exif != nil)
         let shown = try ImageDecoder().decode(source("arrow.heic"), to: .fit(189, 252))
         #expect(shown.profile == nil && shown.exif == nil && shown.meanDifference(from: own) > 0)
+    }
+
+    @Test func `a rotation that the container names before the size turns the size too`() throws {
+        var file = try bytes("arrow.heic")
+        let (usual, other): ([UInt8], [UInt8]) = ([0, 49, 3, 4, 0x85, 6], [0, 49, 3, 0x85, 4, 6])
+        let place = try #require((0..<20_000).first { file[$0..<$0 + 6].elementsEqual(usual) })
+        file.replaceSubrange(place..<place + 6, with: other)
+        let info = try ImageInfo.read(ImageSource(file))
+        #expect((info.width, info.height) == (3024, 4032))
+        let image = try ImageDecoder().decode(ImageSource(file), to: .fit(189, 252))
+        #expect(image.meanDifference(from: try ImageDecoder().decode(source("arrow.heic"), to: .fit(189, 252))) == 0)
     }
 
     @Test func `a file that is cut anywhere, or has one wrong byte, is an image or an error of its format`() throws {

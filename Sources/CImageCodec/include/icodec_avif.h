@@ -28,6 +28,7 @@ typedef struct {
     uint64_t largest_cell; // pixels, as they are decoded; 0: none has a size
     uint32_t smallest_side; // of its own cells; UINT32_MAX: none has a size
     bool prefers_items; // to a track, by its brand
+    bool is_turned; // the image, by one or three quarters
     uint32_t chroma; // the largest chroma_format_idc of HEVC in an HEIF, which has the same boxes
 } icodec_avif_boxes;
 

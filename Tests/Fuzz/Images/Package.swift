@@ -7,7 +7,8 @@ let package = Package(
     name: "FuzzImages",
     targets: [
         .target(name: "CImageCodec", linkerSettings: ["dl", "m"].map { .linkedLibrary($0) }),
-        .target(name: "ImageCodec", dependencies: ["CImageCodec"]),
+        .target(name: "CLinux"),
+        .target(name: "ImageCodec", dependencies: ["CImageCodec", "CLinux"]),
         .executableTarget(name: "ImageFuzzer", dependencies: ["CImageCodec", "ImageCodec"]),
     ]
 )
