@@ -6,7 +6,7 @@ let format = fuzzTarget == "eighth" ? .jpeg : ImageFormat.allCases.first { "\($0
 @_cdecl("ImageFuzzer_main")
 public func start(_ count: Int32, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> Int32 {
     if format == .heif { ImageCodecLibraries.allowHEIF() }
-    fuzz(count, arguments) { bytes, length in
+    return fuzz(count, arguments) { bytes, length in
         let bytes = Array(UnsafeBufferPointer(start: bytes, count: length))
         guard ImageFormat.detect(bytes) == format else { return -1 }
         if fuzzTarget == "eighth" { EighthScaleTrial(bytes).run() } else { Trial(bytes).run() }
