@@ -158,44 +158,22 @@ void icodec_heif_describe(const icodec_heif *heif, icodec_description *descripti
 
 void icodec_heif_set_watch(icodec_heif *heif, const icodec_watch *watch) { heif->watch = *watch; }
 
-/// True if the planes are those of 4:2:2 that was turned by a quarter: chroma has each column, and every other row.
-static bool is_turned_422(const icodec_heif *heif) {
-    return heif_image_get_chroma_format(heif->decoded) == heif_chroma_422 &&
-        heif_image_get_width(heif->decoded, heif_channel_Cb) == (int)heif->width &&
-        heif_image_get_height(heif->decoded, heif_channel_Cb) == (int)(heif->height + 1) / 2;
-}
-
-/// Gives each row of turned 4:2:2 a chroma of its own, because no format has chroma for every other row alone.
-static bool spread_chroma(icodec_heif *heif, int plane, enum heif_channel channel, icodec_error *error) {
-    avifImage *image = heif->image;
-    int stride = 0;
-    const uint8_t *from = heif_image_get_plane(heif->decoded, channel, &stride);
-    size_t row = (size_t)heif->width * (image->depth > 8 ? 2 : 1);
-    bool is_right = from && heif_image_get_width(heif->decoded, channel) == (int)heif->width &&
-        heif_image_get_height(heif->decoded, channel) == (int)(heif->height + 1) / 2 &&
-        heif_image_get_bits_per_pixel_range(heif->decoded, channel) == (int)image->depth;
-    if (!is_right) return icodec_fail(error, ICODEC_CORRUPT, -1, "the image is not of the size that the header says");
-    uint8_t *into = heif->spread[plane - 1] = malloc(row * heif->height);
-    if (!into) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
-    for (uint32_t y = 0; y < heif->height; y++) memcpy(into + y * row, from + (size_t)(y / 2) * (size_t)stride, row);
-    image->yuvPlanes[plane] = into;
-    image->yuvRowBytes[plane] = (uint32_t)row;
-    return true;
-}
-
-/// Takes a plane of the decoded image; false if its size or depth is not the one that the others have.
-static bool take_plane(const icodec_heif *heif, enum heif_channel channel, uint8_t **bytes, uint32_t *stride) {
-    const avifImage *image = heif->image;
-    bool is_chroma = channel == heif_channel_Cb || channel == heif_channel_Cr;
-    avifPixelFormatInfo format;
-    avifGetPixelFormatInfo(image->yuvFormat, &format);
-    int shift_x = is_chroma ? format.chromaShiftX : 0, shift_y = is_chroma ? format.chromaShiftY : 0;
+/// A plane of the decoded image; NULL if it is not of this size, or not as deep as the others.
+static uint8_t *plane(const icodec_heif *heif, enum heif_channel channel, uint32_t width, uint32_t height, uint32_t *stride) {
     int own = 0;
-    *bytes = heif_image_get_plane(heif->decoded, channel, &own);
+    uint8_t *bytes = heif_image_get_plane(heif->decoded, channel, &own);
     *stride = (uint32_t)own;
-    return *bytes && heif_image_get_width(heif->decoded, channel) == (int)((image->width + shift_x) >> shift_x) &&
-        heif_image_get_height(heif->decoded, channel) == (int)((image->height + shift_y) >> shift_y) &&
-        heif_image_get_bits_per_pixel_range(heif->decoded, channel) == (int)image->depth;
+    bool is_right = heif_image_get_width(heif->decoded, channel) == (int)width &&
+        heif_image_get_height(heif->decoded, channel) == (int)height &&
+        heif_image_get_bits_per_pixel_range(heif->decoded, channel) == (int)heif->image->depth;
+    return is_right ? bytes : NULL;
+}
+
+/// A plane in which each row has chroma of its own, of one that has it for every other row. NULL when memory is short.
+static uint8_t *spread(const icodec_heif *heif, const uint8_t *from, uint32_t stride, size_t row) {
+    uint8_t *into = malloc(row * heif->height);
+    for (uint32_t y = 0; into && y < heif->height; y++) memcpy(into + y * row, from + (size_t)(y / 2) * stride, row);
+    return into;
 }
 
 /// The numbers by which planes become R, G and B. Without them: those of JFIF, as in libheif.
@@ -214,34 +192,45 @@ static void take_numbers(icodec_heif *heif) {
 
 /// Takes the planes of the decoded image as one of libavif's, which converts them.
 static bool take_planes(icodec_heif *heif, icodec_error *error) {
-    static const avifPixelFormat formats[4] = {
-        AVIF_PIXEL_FORMAT_YUV400, AVIF_PIXEL_FORMAT_YUV420, AVIF_PIXEL_FORMAT_YUV422, AVIF_PIXEL_FORMAT_YUV444};
-    enum heif_colorspace space = heif_image_get_colorspace(heif->decoded);
+    uint32_t width = heif->width, height = heif->height;
     enum heif_chroma chroma = heif_image_get_chroma_format(heif->decoded);
-    if (space != heif_colorspace_YCbCr || chroma > heif_chroma_444)
-        return icodec_fail(error, ICODEC_UNSUPPORTED, -1, "samples of RGB");
+    bool is_known = chroma == heif_chroma_420 || chroma == heif_chroma_422 || chroma == heif_chroma_444;
+    if (heif_image_get_colorspace(heif->decoded) != heif_colorspace_YCbCr || !is_known)
+        return icodec_fail(error, ICODEC_UNSUPPORTED, -1, "HEIF with samples of RGB");
     int depth = heif_image_get_bits_per_pixel_range(heif->decoded, heif_channel_Y);
     if (depth != 8 && depth != 10 && depth != 12)
-        return icodec_fail(error, ICODEC_UNSUPPORTED, -1, "samples of %d bits", depth);
-    bool is_turned = is_turned_422(heif);
-    avifPixelFormat format = is_turned ? AVIF_PIXEL_FORMAT_YUV444 : formats[chroma];
-    avifImage *image = heif->image = avifImageCreate(heif->width, heif->height, (uint32_t)depth, format);
-    if (!image) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
+        return icodec_fail(error, ICODEC_UNSUPPORTED, -1, "HEIF with samples of %d bits", depth);
+    // 4:2:2 that was turned by a quarter has chroma for each column and every other row, which no format of libavif has.
+    bool is_turned = chroma == heif_chroma_422 && heif_image_get_width(heif->decoded, heif_channel_Cb) == (int)width &&
+        heif_image_get_height(heif->decoded, heif_channel_Cb) == (int)(height + 1) / 2;
+    bool is_wide = chroma == heif_chroma_444 || is_turned, is_high = chroma != heif_chroma_420 && !is_turned;
+    heif->image = avifImageCreate(
+        width, height, (uint32_t)depth,
+        is_wide                         ? AVIF_PIXEL_FORMAT_YUV444
+            : chroma == heif_chroma_422 ? AVIF_PIXEL_FORMAT_YUV422
+                                        : AVIF_PIXEL_FORMAT_YUV420);
+    if (!heif->image) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
     take_numbers(heif);
-    static const enum heif_channel channels[3] = {heif_channel_Y, heif_channel_Cb, heif_channel_Cr};
-    bool is_right = true;
-    for (int plane = 0; plane < (chroma == heif_chroma_monochrome ? 1 : 3) && is_right; plane++) {
-        if (is_turned && plane > 0) {
-            if (!spread_chroma(heif, plane, channels[plane], error)) return false;
-            continue;
-        }
-        is_right = take_plane(heif, channels[plane], &image->yuvPlanes[plane], &image->yuvRowBytes[plane]);
+    uint8_t **planes = heif->image->yuvPlanes;
+    uint32_t *strides = heif->image->yuvRowBytes;
+    planes[0] = plane(heif, heif_channel_Y, width, height, &strides[0]);
+    uint32_t columns = is_wide ? width : (width + 1) / 2, rows = is_high ? height : (height + 1) / 2;
+    planes[1] = plane(heif, heif_channel_Cb, columns, rows, &strides[1]);
+    planes[2] = plane(heif, heif_channel_Cr, columns, rows, &strides[2]);
+    bool is_right = planes[0] && planes[1] && planes[2];
+    if (heif->has_alpha) {
+        heif->image->alphaPlane = plane(heif, heif_channel_Alpha, width, height, &heif->image->alphaRowBytes);
+        heif->image->alphaPremultiplied = heif_image_handle_is_premultiplied_alpha(heif->handle) != 0;
+        is_right = is_right && heif->image->alphaPlane;
     }
-    if (is_right && heif->has_alpha) {
-        is_right = take_plane(heif, heif_channel_Alpha, &image->alphaPlane, &image->alphaRowBytes);
-        image->alphaPremultiplied = heif_image_handle_is_premultiplied_alpha(heif->handle) != 0;
+    if (!is_right) return icodec_fail(error, ICODEC_CORRUPT, -1, "the image is not of the size that the header says");
+    size_t row = (size_t)width * (depth > 8 ? 2 : 1);
+    for (int index = 0; index < 2 && is_turned; index++) {
+        planes[index + 1] = heif->spread[index] = spread(heif, planes[index + 1], strides[index + 1], row);
+        strides[index + 1] = (uint32_t)row;
+        if (!heif->spread[index]) return icodec_fail(error, ICODEC_MEMORY, -1, "out of memory");
     }
-    return is_right ? true : icodec_fail(error, ICODEC_CORRUPT, -1, "the image is not of the size that the header says");
+    return true;
 }
 
 /// Decodes into planes as they are stored: without a colour space and chroma, libheif converts to RGB. It adds chroma to an image without colour,

@@ -9,7 +9,7 @@
 
 #define ICODEC_AVIF_CALLS(CALL) \
     CALL(avifColorPrimariesGetValues) CALL(avifCropRectConvertCleanApertureBox) CALL(avifDecoderCreate) \
-    CALL(avifDecoderDestroy) CALL(avifDecoderNextImage) CALL(avifGetPixelFormatInfo) CALL(avifDecoderParse) CALL(avifDecoderSetIOMemory) \
+    CALL(avifDecoderDestroy) CALL(avifDecoderNextImage) CALL(avifDecoderParse) CALL(avifDecoderSetIOMemory) \
     CALL(avifEncoderAddImage) CALL(avifEncoderCreate) CALL(avifEncoderDestroy) CALL(avifEncoderFinish) \
     CALL(avifImageCreate) CALL(avifImageCreateEmpty) CALL(avifImageDestroy) CALL(avifImageRGBToYUV) \
     CALL(avifImageSetMetadataExif) CALL(avifImageSetProfileICC) CALL(avifImageSetViewRect) \
@@ -35,7 +35,6 @@ bool icodec_open_libavif(icodec_error *error);
 #define avifEncoderCreate icodec_libavif.avifEncoderCreate
 #define avifEncoderDestroy icodec_libavif.avifEncoderDestroy
 #define avifEncoderFinish icodec_libavif.avifEncoderFinish
-#define avifGetPixelFormatInfo icodec_libavif.avifGetPixelFormatInfo
 #define avifImageCreate icodec_libavif.avifImageCreate
 #define avifImageCreateEmpty icodec_libavif.avifImageCreateEmpty
 #define avifImageDestroy icodec_libavif.avifImageDestroy

@@ -177,6 +177,22 @@ struct ImageFailureTests {
             String(decoding: bytes, as: UTF8.self).contains("The original is \(format.name), which is not supported"))
     }
 
+    @Test func `a file of a known format and an unsupported kind is named too, and other bytes are no image`() {
+        for (format, name, words) in [
+            (ImageFormat.jpeg, "unsupported-format", "The original is JPEG of a kind that is not supported."),
+            (nil, "not-an-image", "The original is not a JPEG, PNG, WebP, GIF, AVIF or HEIF image."),
+        ] {
+            let cause = ImageCodecError(.unsupportedFormat, format: format, "")
+            let response = Response(
+                imageFailure: ImageCacheError(.undecodable(.unsupportedFormat), url: "/a", message: "", cause: cause))
+            guard response.head.status.code == 415, case .bytes(let bytes) = response.body else {
+                Issue.record("\(response.head.status)")
+                continue
+            }
+            #expect(response.error == name && String(decoding: bytes, as: UTF8.self).contains(words))
+        }
+    }
+
     @Test func `who may not have it is told so by 403, who asked wrongly by 400`() {
         let table: [(ImageRequestError, Int)] = [
             (.host, 403), (.signature(.missing), 403), (.signature(.malformed), 403),

@@ -1,7 +1,7 @@
 internal import CImageCodec
 
 /// A reader of an AVIF in memory. Not Sendable: used by one thread at a time, and during the lifetime of its bytes.
-final class AVIFReader: RowReading {
+final class AVIFReader: PlanesReading {
     let header: ImageHeader
     private let avif: OpaquePointer
 

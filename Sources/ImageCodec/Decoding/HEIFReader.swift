@@ -1,7 +1,7 @@
 internal import CImageCodec
 
 /// A reader of an HEIF in memory. Not Sendable: used by one thread at a time, and during the lifetime of its bytes.
-final class HEIFReader: RowReading {
+final class HEIFReader: PlanesReading {
     let header: ImageHeader
     private let heif: OpaquePointer
 
@@ -25,7 +25,8 @@ final class HEIFReader: RowReading {
     var width: Int { header.width }
     var height: Int { header.height }
 
-    func start(_ watch: inout icodec_watch) throws(ImageCodecError) {
+    /// - Parameter frame: 0, the only one.
+    func start(frame: Int, _ watch: inout icodec_watch) throws(ImageCodecError) {
         var error = icodec_error()
         icodec_heif_set_watch(heif, &watch)
         guard icodec_heif_start(heif, &error) else { throw ImageCodecError(error, format: .heif) }

@@ -51,17 +51,7 @@ extension Response {
     /// - Parameter format: The original's format, if it is known.
     private static func failure(codec code: ImageCodecError.Code, of format: ImageFormat?) -> Response {
         switch code {
-        case .unsupportedFormat where format?.isSupported == false:
-            .failure(
-                415, "unsupported-format",
-                "The original is \(format?.name ?? "no image"), which is not supported; JPEG, PNG, WebP, GIF, AVIF and HEIF are."
-            )
-        case .unsupportedFormat where format != nil:
-            .failure(
-                415, "unsupported-format",
-                "The original is \(format?.name ?? "an image") of a kind that is not supported.")
-        case .unsupportedFormat:
-            .failure(415, "not-an-image", "The original is not a JPEG, PNG, WebP, GIF, AVIF or HEIF image.")
+        case .unsupportedFormat: unsupported(format)
         case .truncated: .failure(422, "image-truncated", "The original is truncated.")
         case .corrupt: .failure(422, "image-damaged", "The original is damaged.")
         case .limitExceeded: .failure(422, "image-too-large", "The original exceeds the limits for images.")
@@ -73,6 +63,17 @@ extension Response {
         case .outOfMemory: .failure(503, "memory", "The memory for images is exhausted.", fields: [.retryAfter: "10"])
         default: .failure(500, "image", "The image could not be derived.")
         }
+    }
+
+    private static func unsupported(_ format: ImageFormat?) -> Response {
+        guard let format else {
+            return .failure(415, "not-an-image", "The original is not a JPEG, PNG, WebP, GIF, AVIF or HEIF image.")
+        }
+        return .failure(
+            415, "unsupported-format",
+            format.isSupported
+                ? "The original is \(format.name) of a kind that is not supported."
+                : "The original is \(format.name), which is not supported; JPEG, PNG, WebP, GIF, AVIF and HEIF are.")
     }
 
     private static func failure(originStatus status: Int) -> Response {

@@ -1,10 +1,30 @@
 internal import CImageCodec
 
+/// The decoder of a format whose library requires all bytes at once, and decodes whole planes.
+protocol PlanesDecoding: FormatDecoding {
+    associatedtype Reader: PlanesReading
+}
+
+/// A reader of a file in memory. Used by one thread at a time, and during the lifetime of its bytes.
+protocol PlanesReading: RowReading {
+    init(_ bytes: UnsafeBufferPointer<UInt8>, limits: icodec_limits) throws(ImageCodecError)
+
+    var header: ImageHeader { get }
+
+    /// Decodes a frame, counted from 0, before its rows are read.
+    func start(frame: Int, _ watch: inout icodec_watch) throws(ImageCodecError)
+}
+
+/// A still AVIF, or a frame of a sequence.
+enum AVIFDecoding: PlanesDecoding { typealias Reader = AVIFReader }
+
 /// The primary image of an HEIF with HEVC, such as a phone's HEIC. Decoded in worker processes only.
-enum HEIFDecoding: FormatDecoding {
+enum HEIFDecoding: PlanesDecoding { typealias Reader = HEIFReader }
+
+extension PlanesDecoding {
     static func header(of source: ImageSource, limits: icodec_limits) throws(ImageCodecError) -> ImageHeader {
         try source.all().withUnsafeBufferPointer { (bytes) throws(ImageCodecError) in
-            try HEIFReader(bytes, limits: limits).header
+            try Reader(bytes, limits: limits).header
         }
     }
 
@@ -16,23 +36,23 @@ enum HEIFDecoding: FormatDecoding {
     }
 
     static func decode(_ source: ImageSource, _ pass: DecodingPass, by decoder: ImageDecoder) throws(ImageCodecError) {
-        // libheif requires all bytes at once.
         try source.all().withUnsafeBufferPointer { (bytes) throws(ImageCodecError) in
             let reader = try pass.shared { (watch) throws(ImageCodecError) in
-                try HEIFReader(bytes, limits: decoder.limits.lowered(allowTruncated: false, watch))
+                try Reader(bytes, limits: decoder.limits.lowered(allowTruncated: false, watch))
             }
-            try decoder.decodeHEIF(reader, pass)
+            try decoder.decode(reader, pass)
         }
     }
 }
 
 extension ImageDecoder {
-    fileprivate func decodeHEIF(_ reader: HEIFReader, _ pass: DecodingPass) throws(ImageCodecError) {
+    fileprivate func decode(_ reader: some PlanesReading, _ pass: DecodingPass) throws(ImageCodecError) {
         let header = reader.header
+        guard frame < header.frameCount else { throw noFrame(header.format) }
         let hasAlpha = header.description.has_alpha
         let lanes = lanes(header, pass, hasAlpha: hasAlpha, linear: usesLinearLight)
         guard !lanes.isEmpty else { return }
-        try pass.shared { (watch) throws(ImageCodecError) in try reader.start(&watch) }
+        try pass.shared { (watch) throws(ImageCodecError) in try reader.start(frame: frame, &watch) }
         try RowFeed(lanes: lanes, pass: pass).run(reader)
         let conversion = try pass.conversion(of: header, color)
         finish(lanes, header, conversion, mayHaveAlpha: hasAlpha, damage: nil)
