@@ -91,9 +91,9 @@ private enum TestTimes {
 }
 
 extension Trait where Self == FewAtATime {
-    /// At most four tests with this trait at a time, each for at most two minutes.
+    /// At most six tests with this trait at a time, each for at most two minutes.
     public static var fewAtATime: FewAtATime { FewAtATime() }
 
-    /// At most four tests with this trait at a time, each for at most so long.
+    /// At most six tests with this trait at a time, each for at most so long.
     public static func fewAtATime(limit: Duration) -> FewAtATime { FewAtATime(limit: limit) }
 }

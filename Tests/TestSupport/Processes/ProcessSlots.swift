@@ -1,10 +1,10 @@
 import ConcurrencyPrimitives
 import Dispatch
 
-/// Runs at most four tests that start processes at a time. On a small machine, more of them than there are cores would only slow each other
+/// Runs at most six tests that start processes at a time. They wait for a third of their time; more of them would slow each other
 /// down. They run outside the pool of the other tests, because they block on sockets, files and processes.
 public enum ProcessSlots {
-    private static let slots = Slots(free: 4)
+    private static let slots = Slots(free: 6)
     private static let threads = BlockingThreads()
 
     /// True in a turn.
