@@ -24,6 +24,7 @@ extension Connection {
         timer = nil
         guard phase != .closed, let deadline else { return }
         guard deadline <= .now() else { return schedule(deadline, context) }
+        if let time = timeForSlowClient(context) { return expect(within: time, context) }
         self.deadline = nil
         switch phase {
         case .reading where head != nil || pending.readableBytes > 0 && context.channel.isWritable:

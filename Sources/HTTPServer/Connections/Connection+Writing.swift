@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 
 extension Connection {
@@ -34,14 +35,52 @@ extension Connection {
         if isChunked { buffer.writeStaticString("\r\n") }
         let written = context.writeAndFlush(wrapOutboundOut(.byteBuffer(buffer)))
         let sent = ContinuousClock.now
+        waiting = WaitingPiece(since: sent)
         written.assumeIsolated().whenComplete { _ in self.pieceWasTaken(since: sent) }
+        waiting?.queued = Self.queuedBytes(context)
         return written
     }
 
     /// The connection now waits for the handler, so the client's time limit is suspended.
     private func pieceWasTaken(since sent: ContinuousClock.Instant) {
+        waiting = nil
         current?.clientsTime += .now - sent
         if phase == .responding { deadline = nil }
+    }
+
+    /// A piece of content that the kernel has not accepted completely.
+    struct WaitingPiece {
+        let since: ContinuousClock.Instant
+        /// The bytes that the kernel held for the client at the last look.
+        var queued: Int?
+    }
+
+    /// The new time limit of a client that has taken bytes since the last look, or nil if it has taken none.
+    ///
+    /// The kernel may hold megabytes for a client, and accepts more only when a third of them is gone: a client may read steadily for longer than
+    /// the write time-out until then.
+    func timeForSlowClient(_ context: ChannelHandlerContext) -> Duration? {
+        guard let waiting, let before = waiting.queued, let now = Self.queuedBytes(context), now < before else {
+            return nil
+        }
+        self.waiting?.queued = now
+        let left = current.flatMap { current in
+            listener.settings.responseRate.timeLeft(
+                for: current.bytesSent, after: current.clientsTime + (.now - waiting.since))
+        }
+        guard left != .zero else { return nil }
+        return min(left ?? .seconds(Int32.max), listener.settings.writeTimeout)
+    }
+
+    /// The bytes that the kernel holds for the client: not sent, or sent and not acknowledged; nil if it does not say.
+    private static func queuedBytes(_ context: ChannelHandlerContext) -> Int? {
+        let answer = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+            of: NIOBSDSocket.Handle.self
+        ) { descriptor -> Int? in
+            var count: Int32 = 0
+            return ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : nil
+        }
+        return answer.flatMap { $0 }
     }
 
     /// Writes a range of a file, piece by piece in fair order; succeeds when the kernel has accepted all of it.
@@ -91,6 +130,7 @@ extension Connection {
             _ = try? handle.takeDescriptorOwnership()
             self.pieceWasTaken(since: sent)
         }
+        waiting = WaitingPiece(since: sent)
         context.write(wrapOutboundOut(.fileRegion(region)), promise: written)
         if isChunked {
             var buffer = context.channel.allocator.buffer(capacity: 2)
@@ -98,6 +138,7 @@ extension Connection {
             context.write(wrapOutboundOut(.byteBuffer(buffer)), promise: nil)
         }
         context.flush()
+        waiting?.queued = Self.queuedBytes(context)
         return written.futureResult
     }
 

@@ -57,6 +57,7 @@ final class Connection: ChannelDuplexHandler {
     var numbers = RequestNumbers()
     var date = DateField()
     var deadline: NIODeadline?
+    var waiting: WaitingPiece?
     var timer: Scheduled<Void>?
     var timerDue = NIODeadline.distantFuture
 
