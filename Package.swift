@@ -158,7 +158,7 @@ let package = Package(
             name: "ImageProxy",
             dependencies: [
                 "Digests", "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ConcurrencyPrimitives",
-                "RemoteStore", "Transfer", "URLSigning", "Units",
+                "RemoteStore", "Transfer", "URLSigning", "Units", "Zsync",
                 httpTypes,
             ],
             swiftSettings: strict

@@ -3,7 +3,7 @@ package import HTTPTypes
 
 /// A request as received by a handler: read completely, validated, and independent of connections.
 package struct Request: Sendable {
-    package let head: RequestHead
+    package var head: RequestHead
     package let client: ClientAddress
     /// The peer of the connection, or the client reported by trusted proxies.
     package let peer: ClientAddress

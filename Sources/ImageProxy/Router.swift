@@ -2,7 +2,8 @@ package import ConcurrencyPrimitives
 package import HTTPServer
 import HTTPTypes
 
-/// Routes requests by host and path to an origin: `/image/OPTIONS/PATH` to its images, by PATH, and everything else to its proxy.
+/// Routes requests by host and path to an origin: `/image/OPTIONS/PATH` to its images, by PATH, `/zsync/VERSION/PATH` to its control files if it has
+/// them, and everything else to its proxy.
 package struct Router: RequestHandler {
     private let current: Locked<OriginSet>
 
@@ -50,10 +51,16 @@ package struct Router: RequestHandler {
             return .otherServer
         }
         guard case .path(let target) = head.target, head.method != .trace, !Self.isLastHop(head) else { return .server }
-        guard let (handlers, isImage) = origins.handlers(authority: head.authority, target: target) else {
+        guard let (handlers, kind) = origins.handlers(authority: head.authority, target: target) else {
             return .none
         }
-        return .endpoint(isImage ? handlers.images : handlers.proxy, handlers.responseFields)
+        let handler: any RequestHandler =
+            switch kind {
+            case .file: handlers.proxy
+            case .image: handlers.images
+            case .controlFile: ControlFileEndpoint(proxy: handlers.proxy)
+            }
+        return .endpoint(handler, handlers.responseFields)
     }
 
     /// RFC 9110 section 7.6.2: requests with OPTIONS or TRACE and `Max-Forwards: 0` end here.

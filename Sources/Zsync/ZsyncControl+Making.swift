@@ -2,6 +2,42 @@ package import Digests
 import Glibc
 
 extension ZsyncControl {
+    /// The control file of a file, which is read once.
+    ///
+    /// - Parameters:
+    ///   - length: The length of the file in bytes.
+    ///   - blockSize: The length of a block in bytes.
+    ///   - filename: The name for the file, without a folder; nil for the one in the URL.
+    ///   - url: The URL of the file, which may be relative to that of the control file.
+    ///   - read: Reads bytes at an offset until the buffer is full, and returns their number.
+    /// - Returns: nil if the file is shorter than its length, or cannot be read.
+    package static func made(
+        length: Int64, blockSize: Int, filename: String?, url: String,
+        read: (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int
+    ) throws(DigestUnavailable) -> ZsyncControl? {
+        var maker = Maker(length: length, blockSize: blockSize)
+        let digest = try RunningDigest(.sha1)
+        let piece = max(blockSize, 1 << 20)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: piece, alignment: 64)
+        defer { buffer.deallocate() }
+        var position: Int64 = 0
+        while position < length {
+            let wanted = Int(min(Int64(piece), length - position))
+            let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
+            guard read(position, bytes) == wanted else { return nil }
+            digest.update(UnsafeRawBufferPointer(bytes))
+            // The last block is filled up with zeros.
+            let filled = (wanted + blockSize - 1) / blockSize * blockSize
+            UnsafeMutableRawBufferPointer(rebasing: buffer[wanted..<filled]).initializeMemory(
+                as: UInt8.self, repeating: 0)
+            for start in stride(from: 0, to: filled, by: blockSize) {
+                maker.add(UnsafeRawBufferPointer(rebasing: buffer[start..<start + blockSize]))
+            }
+            position += Int64(wanted)
+        }
+        return maker.finished(filename: filename, url: url, sha1: Digest(.sha1, digest.finish()))
+    }
+
     /// The usual block size for a file of a length, as `zsyncmake` chooses it; larger for very large files.
     package static func blockSize(for length: Int64) -> Int {
         var size = length < 100_000_000 ? 2048 : 4096
@@ -39,7 +75,7 @@ extension ZsyncControl {
             }
         }
 
-        package func finished(filename: String, url: String, sha1: Digest?) -> ZsyncControl {
+        package func finished(filename: String?, url: String, sha1: Digest?) -> ZsyncControl {
             var control = control
             (control.filename, control.url, control.sha1) = (filename, url, sha1)
             return control

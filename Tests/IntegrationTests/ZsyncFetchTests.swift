@@ -110,6 +110,27 @@ import Testing
         #expect(named.ending == .exited(5), "\(named)")
     }
 
+    @Test func `a missing control file is looked for once a day, and again on --refresh`() async throws {
+        let body = Self.bytes(7, 300_000)
+        let origin = try ScriptedOrigin { request in
+            guard request.target == "/image.bin" else {
+                return [.head(status: 404, fields: [("Content-Length", "0")])]
+            }
+            let head = OriginStep.head(
+                status: 200,
+                fields: [("Content-Length", "\(body.count)"), ("ETag", "\"1\""), ("Cache-Control", "no-cache")])
+            return request.method == "HEAD" ? [head] : [head, .body(body)]
+        }
+        func controls() -> Int { origin.requests.count { $0.request.target == "/image.bin.zsync" } }
+        for expected in [1, 1] {
+            let outcome = try await work.fetch("--zsync", "auto", origin.url("/image.bin"))
+            #expect(outcome.ending == .exited(0), "\(outcome)")
+            #expect(controls() == expected)
+        }
+        let outcome = try await work.fetch("--refresh", "--zsync", "auto", origin.url("/image.bin"))
+        #expect(outcome.ending == .exited(0) && controls() == 2, "\(outcome)")
+    }
+
     @Test func `a control file that lies costs bytes, and never a wrong file`() async throws {
         let (old, new) = (Self.bytes(1), Self.changed(Self.bytes(1)))
         try await publish(new)

@@ -23,7 +23,8 @@ public struct CacheEntry: Sendable, Identifiable {
     /// The namespace of the entry; `nil` for the shared one. It is `owner:` and a name (``FileRequest/owner``), `user:` and the name of a
     /// user with a password, `authorization` for other credentials, or `netrc`. Contains no secrets.
     public var namespace: String?
-    /// A description of the size, effects and format of a derived image; `nil` for an original.
+    /// A description of the size, effects and format of a derived image, or the kind of another file made from a body, such as `zsync`; `nil` for
+    /// an original.
     public var recipe: String?
     /// The format of a derived image; `nil` for an original, whose type is in its response.
     public var format: ImageFormat?

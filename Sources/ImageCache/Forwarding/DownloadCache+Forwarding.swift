@@ -1,5 +1,6 @@
 import DiskStore
 import HTTPCaching
+import HTTPTypes
 public import MemoryCache
 import Transfer
 
@@ -27,6 +28,17 @@ extension DownloadCache {
         } catch {
             throw error.with(url: request.url)
         }
+    }
+
+    /// The complete stored body that answers a request without its range and conditions, regardless of its age; `nil` if there is none.
+    package func storedFile(for request: ForwardRequest) async throws(ImageCacheError) -> CachedFile? {
+        var request = request.file
+        request.method = .get
+        request.policy = .returnCacheDataDontLoad
+        for name in [HTTPField.Name.range, .ifRange, .ifNoneMatch, .ifModifiedSince, .cacheControl] {
+            request.fields[name] = nil
+        }
+        return try await storedFile(for: request)
     }
 
     /// The response of ``forward(_:)`` if it is in memory, for use on an event loop.

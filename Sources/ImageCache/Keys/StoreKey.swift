@@ -8,7 +8,7 @@ package import TextIdentity
 /// | kind | text | used for |
 /// |---|---|---|
 /// | ``response(_:)`` | `METHOD NAMESPACE CONTENT URL` | entries, partials, locks and pins of responses |
-/// | ``derivedImages(_:)`` | `IMAGES-OF-METHOD NAMESPACE CONTENT URL` | images made from the response |
+/// | ``derivedImages(_:)`` | `IMAGES-OF-METHOD NAMESPACE CONTENT URL` | images and other files made from the response |
 /// | ``noVarySearch(_:)`` | `METHOD NAMESPACE CONTENT URL search` | responses that do not vary on their whole query; the URL has no query |
 /// | ``errorResponse(_:)`` | `status METHOD NAMESPACE CONTENT URL` | the partial of a response whose status is not 200 |
 /// | ``unresumable(_:_:)`` | `REQUESTMETHOD of METHOD NAMESPACE CONTENT URL` | the partial of a body that no later request resumes |

@@ -73,7 +73,7 @@ struct OriginalReference: Sendable, Equatable {
     }
 
     /// True for visible ASCII characters that RFC 3986 allows in URLs.
-    private static func isInReference(_ byte: UInt8) -> Bool {
+    static func isInReference(_ byte: UInt8) -> Bool {
         (0x21...0x7E).contains(byte) && !"<>\"\\^`{|}".utf8.contains(byte)
     }
 }

@@ -144,5 +144,5 @@ extension HTTPField.Name {
     fileprivate static let contentDisposition = known("Content-Disposition")
     fileprivate static let acceptCH = known("Accept-CH")
     fileprivate static let contentDPR = known("Content-DPR")
-    fileprivate static let link = known("Link")
+    static let link = known("Link")
 }

@@ -103,11 +103,26 @@ package final class OriginSet: Sendable {
         return AllowedHosts.Endpoint(authority: authority, scheme: scheme).map(publicHosts.contains) ?? false
     }
 
-    /// The handlers of a request, and whether it is for an image; nil if no pattern matches. Images are routed by the path of their original.
-    func handlers(authority: String?, target: String) -> (Handlers, isImage: Bool)? {
-        let isImage = target.hasPrefix(Router.imagePrefix)
-        let path = isImage ? Self.originalPath(of: target) : target
-        return table.value(authority: authority, target: path).map { ($0, isImage) }
+    /// The kinds of things that clients request.
+    enum Kind: Sendable {
+        case file
+        case image
+        case controlFile
+    }
+
+    /// The handlers of a request, and the kind of what it is for; nil if no pattern matches. Images and control files are routed by the path of their
+    /// original.
+    func handlers(authority: String?, target: String) -> (Handlers, Kind)? {
+        if target.hasPrefix(Router.imagePrefix) {
+            return table.value(authority: authority, target: Self.originalPath(of: target)).map { ($0, .image) }
+        }
+        if let (_, body) = ControlFiles.parts(of: target),
+            let handlers = table.value(authority: authority, target: body),
+            handlers.proxy.options.announcesControlFiles
+        {
+            return (handlers, .controlFile)
+        }
+        return table.value(authority: authority, target: target).map { ($0, .file) }
     }
 
     /// The path after the options of an image, or `/` if there is none, which leads to the error response.
@@ -121,8 +136,8 @@ package final class OriginSet: Sendable {
     ///
     /// - Parameter authority: `Host`.
     package func url(authority: String?, target: String) -> String? {
-        guard let (handlers, isImage) = handlers(authority: authority, target: target) else { return nil }
-        if isImage { return handlers.images.originalURL(of: target) }
+        guard let (handlers, kind) = handlers(authority: authority, target: target) else { return nil }
+        if kind == .image { return handlers.images.originalURL(of: target) }
         let options = handlers.proxy.options
         return options.prefix.rest(of: target).flatMap { options.origin.url(for: $0) }
     }

@@ -22,6 +22,8 @@ package struct ProxyEndpoint: RequestHandler {
         package var tellsClient = false
         /// True to forward PURGE requests. The origin may take them for its own, or invalidate what is stored here for everybody.
         package var forwardsPurge = false
+        /// True to announce control files of zsync (``ControlFiles``).
+        package var announcesControlFiles = false
         /// True to add the duration in Server-Timing.
         package var tellsTiming = false
         /// The field for the request's id.
@@ -51,6 +53,7 @@ package struct ProxyEndpoint: RequestHandler {
         guard incoming.method == .get || incoming.method == .head, let request = request(for: incoming),
             let response = cache.hotResponse(for: request)
         else { return nil }
+        // Neither a short range of an incomplete body nor a small body has a control file.
         let (body, outcome): (Response.Body, CacheOutcome) =
             switch response.body {
             case .stored(let file): (Response.Body(file), .hit)
@@ -90,16 +93,32 @@ package struct ProxyEndpoint: RequestHandler {
             guard response.head.status.code >= 200 else {
                 return .failure(502, "origin-status", "The origin sent an interim response only.")
             }
-            return finished(
+            var own = finished(
                 response.head, body: response.body.map { Response.Body($0) } ?? .none,
                 CacheOutcome(response.cacheStatus),
                 of: incoming)
+            if options.announcesControlFiles, let link = await controlFileLink(in: response, to: request, incoming) {
+                own.head.headerFields.append(HTTPField(name: .link, value: link))
+            }
+            return own
         } catch {
             return Response(failure: error)
         }
     }
 
-    private func request(for incoming: Request) -> ForwardRequest? {
+    /// The link to the control file of a response's body, or nil if the body is not completely stored.
+    private func controlFileLink(
+        in response: ForwardedResponse, to request: ForwardRequest, _ incoming: Request
+    ) async -> String? {
+        guard case .path(let target) = incoming.head.target, incoming.method == .get || incoming.method == .head,
+            let link = ControlFiles.link(to: target, of: response.head)
+        else { return nil }
+        if let body = response.body { return body.stored?.file == nil ? nil : link }
+        let file = try? await cache.storedFile(for: request)
+        return file.flatMap { $0 }.map { _ in link }
+    }
+
+    func request(for incoming: Request) -> ForwardRequest? {
         // This proxy and the origin may resolve dot segments differently.
         guard case .path(let path) = incoming.head.target,
             !DotSegments.occur(in: path.utf8.prefix { $0 != UInt8(ascii: "?") }),

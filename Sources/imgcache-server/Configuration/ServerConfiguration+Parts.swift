@@ -51,6 +51,7 @@ extension ServerConfiguration {
         options.tellsClient = tellsClient
         options.tellsTiming = tellsTiming
         options.forwardsPurge = forwardsPurge
+        options.announcesControlFiles = announcesControlFiles
         options.passedFields = Set(passedFields.map { $0.lowercased() })
         options.trustedProxies = trusted
         options.idField = idField

@@ -78,6 +78,7 @@ struct ServerConfiguration: Sendable {
     var imageMaxAge: Duration = .zero
     var imageStaleWhileRevalidate: Duration = .zero
     var forwardsPurge = false
+    var announcesControlFiles = false
     var tellsTiming = false
     /// Query parameters that are part of a signature, in addition to the built-in list.
     var signatureParameters: [String] = []

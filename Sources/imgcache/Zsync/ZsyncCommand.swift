@@ -70,30 +70,11 @@ struct ZsyncCommand: ParsableCommand {
         guard count <= ZsyncControl.mostBlocks else {
             throw Failure(.usage, "\(path): has too many blocks; take a larger --block-size")
         }
-        var maker = ZsyncControl.Maker(length: file.size, blockSize: size)
-        let digest = try RunningDigest(.sha1)
-        let piece = max(size, 1 << 20)
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: piece, alignment: 64)
-        defer { buffer.deallocate() }
-        var position: Int64 = 0
-        while position < file.size {
-            let wanted = Int(min(Int64(piece), file.size - position))
-            let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted])
-            guard file.read(at: position, into: bytes) == wanted else {
-                throw Failure(.store, "\(path): cannot be read, or changes")
-            }
-            digest.update(UnsafeRawBufferPointer(bytes))
-            // The last block is filled up with zeros.
-            let filled = (wanted + size - 1) / size * size
-            UnsafeMutableRawBufferPointer(rebasing: buffer[wanted..<filled]).initializeMemory(
-                as: UInt8.self, repeating: 0)
-            for start in stride(from: 0, to: filled, by: size) {
-                maker.add(UnsafeRawBufferPointer(rebasing: buffer[start..<start + size]))
-            }
-            position += Int64(wanted)
-        }
         let name = path.splitAtLastSlash.map { String($0.name) } ?? path
-        return maker.finished(
-            filename: name, url: url ?? PercentEncoding.encodedComponent(name), sha1: Digest(.sha1, digest.finish()))
+        let made = try ZsyncControl.made(
+            length: file.size, blockSize: size, filename: name, url: url ?? PercentEncoding.encodedComponent(name)
+        ) { file.read(at: $0, into: $1) }
+        guard let made else { throw Failure(.store, "\(path): cannot be read, or changes") }
+        return made
     }
 }

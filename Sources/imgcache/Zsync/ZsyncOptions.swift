@@ -10,8 +10,8 @@ struct ZsyncOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Fetch only the blocks that no file here has, by this control file of zsync 0.6: its URL or path, or 'auto' for the URL with \
-            .zsync, if there is one that is not older than the file. Blocks are looked for in the stored version, in the file at the target, and in --seed. The control \
+            Fetch only the blocks that no file here has, by this control file of zsync 0.6: its URL or path, or 'auto' for the one that the \
+            server announces in Link, else the URL with .zsync, if there is one that is not older than the file. Blocks are looked for in the stored version, in the file at the target, and in --seed. The control \
             file's SHA-1 or --sha256 verifies the whole; SHA-1 is no proof against an attacker.
             """, valueName: "url|file|auto"))
     var zsync: String?
@@ -58,9 +58,11 @@ struct ZsyncOptions: ParsableArguments {
         _ request: inout FileRequest, from cache: DownloadCache, template: FileRequest, _ files: [SeedFile]
     ) async throws {
         guard let zsync else { return }
-        let (control, published) = try await control(zsync, for: request, from: cache, template: template)
+        let control =
+            isAutomatic
+            ? try await foundControl(for: request, from: cache, template: template)
+            : try await control(zsync, for: request, from: cache, template: template).control
         if request.expectedDigest == nil {
-            if isAutomatic { try await requireCurrent(control, published, request, cache) }
             guard let sha1 = control.sha1 else {
                 throw Failure(.wrongBytes, "the control file has no SHA-1; give the SHA-256 with --sha256")
             }
@@ -72,26 +74,87 @@ struct ZsyncOptions: ParsableArguments {
         if !files.isEmpty { request.seed = ZsyncSeed(control, in: files, trace: request.trace) }
     }
 
-    /// Throws unless a control file that was only looked for is that of the file that the server has now: of the same length, and not older.
-    private func requireCurrent(
-        _ control: ZsyncControl, _ published: Date?, _ request: FileRequest, _ cache: DownloadCache
-    ) async throws {
+    // MARK: Looking for a control file
+
+    /// The time for which a server without a control file is not asked again.
+    private static let absence = Duration.seconds(86_400)
+
+    /// The control file that the server announces, or the one at the usual URL.
+    private func foundControl(
+        for request: FileRequest, from cache: DownloadCache, template: FileRequest
+    ) async throws -> ZsyncControl {
+        guard request.policy != .returnCacheDataDontLoad else {
+            throw Failure(.usage, "only stored responses are to be used")
+        }
         var head = request
         head.method = .head
         head.policy = .reloadIgnoringLocalCacheData
         let file = try await cache.response(for: head).head.headerFields
-        guard file[.contentLength].flatMap({ Int64($0) }) == control.length, let changed = file.date(.lastModified),
-            let published, changed <= published
+        if let announced = Self.announcedURL(in: file, base: request.url) {
+            let found = try await control(announced, for: request, from: cache, template: template)
+            try requireCurrent(found, file, proves: request.expectedDigest != nil)
+            return found.control
+        }
+        let url = Self.controlURL(of: request.url)
+        let absence = "no zsync: \(url)"
+        if request.policy == .useProtocolCachePolicy,
+            case .found(true) = try await cache.value(forKey: absence, as: Bool.self, owner: request.owner)
+        {
+            throw Failure(.usage, "the server had no control file within the last day")
+        }
+        do {
+            let found = try await control(url, for: request, from: cache, template: template)
+            try requireCurrent(found, file, proves: request.expectedDigest != nil)
+            return found.control
+        } catch let error as ImageCacheError where error.code.statusCode == 404 {
+            try await cache.store(true, for: absence, owner: request.owner, lifetime: Self.absence)
+            throw error
+        }
+    }
+
+    /// Throws unless a control file that was only looked for is that of the file that the server has now: of the same length, and with the same
+    /// validator or not older.
+    private func requireCurrent(_ found: FoundControl, _ file: HTTPFields, proves hasDigest: Bool) throws {
+        if hasDigest { return }
+        let tag = ValidatorFields(found.fields).entityTag
+        let isOfTag =
+            if let tag, let other = ValidatorFields(file).entityTag { tag.matchesStrongly(other) } else { false }
+        guard file[.contentLength].flatMap({ Int64($0) }) == found.control.length,
+            isOfTag || found.isNotOlder(than: file)
         else { throw Failure(.wrongBytes, "the control file may be that of an older version") }
     }
 
-    /// The control file, and the time of its last change if the server tells it.
+    /// The URL of the control file in a `Link` field (RFC 8288), which a service of imgcache sends with `zsync = on`.
+    static func announcedURL(in fields: HTTPFields, base: String) -> String? {
+        guard let base = try? HTTPURL(base) else { return nil }
+        for link in WebLink.all(in: fields) where link.relations.contains("describedby") {
+            guard link.type == "application/x-zsync" else { continue }
+            return try? HTTPURL(reference: link.target, relativeTo: base).text
+        }
+        return nil
+    }
+
+    // MARK: Reading a control file
+
+    private struct FoundControl {
+        var control: ZsyncControl
+        /// The fields of its response, if it is not a file here.
+        var fields = HTTPFields()
+
+        func isNotOlder(than file: HTTPFields) -> Bool {
+            guard let changed = file.date(.lastModified), let published = fields.date(.lastModified) else {
+                return false
+            }
+            return changed <= published
+        }
+    }
+
+    /// Reads a control file at a URL or a path.
     private func control(
-        _ zsync: String, for request: FileRequest, from cache: DownloadCache, template: FileRequest
-    ) async throws -> (ZsyncControl, Date?) {
-        var (name, path, published) = (zsync, zsync, Date?.none)
-        if isAutomatic || zsync.isWebURL {
-            name = isAutomatic ? Self.controlURL(of: request.url) : zsync
+        _ name: String, for request: FileRequest, from cache: DownloadCache, template: FileRequest
+    ) async throws -> FoundControl {
+        var (path, fields) = (name, HTTPFields())
+        if name.isWebURL {
             var own = template
             own.url = request.url
             var wanted = own.addressed(to: name)
@@ -100,7 +163,7 @@ struct ZsyncOptions: ParsableArguments {
             wanted.transfer.maxFileSize = Int64(ZsyncControl.largest)
             if wanted.policy == .useProtocolCachePolicy { wanted.policy = .reloadRevalidatingCacheData }
             let file = try await cache.file(for: wanted)
-            (path, published) = (file.path, file.response.fields.date(.lastModified))
+            (path, fields) = (file.path, file.response.fields)
         }
         let bytes: [UInt8]
         do throws(LimitedFile.Failure) {
@@ -108,7 +171,9 @@ struct ZsyncOptions: ParsableArguments {
         } catch {
             throw Failure(.usage, "\(name): \(error)")
         }
-        do throws(ZsyncControl.Failure) { return (try ZsyncControl(bytes), published) } catch {
+        do throws(ZsyncControl.Failure) {
+            return FoundControl(control: try ZsyncControl(bytes), fields: fields)
+        } catch {
             throw Failure(.wrongBytes, "\(name): \(error)")
         }
     }

@@ -102,6 +102,11 @@ extension Setting {
             "Forward PURGE requests of clients to the origin, instead of answering 405."
         )
         .reloadable.perOrigin,
+        flag(
+            "zsync", \.announcesControlFiles,
+            "Make control files of zsync for complete stored files of at least 8 MiB, and announce them in Link, so that clients fetch only what changed."
+        )
+        .reloadable.perOrigin,
         list(
             "pass-fields", "NAME,…", \.passedFields,
             "Fields such as X-Forwarded-Host to forward as sent by clients; responses are then stored for each value."
