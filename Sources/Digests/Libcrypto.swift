@@ -7,7 +7,6 @@ import DynamicLibraries
 struct Libcrypto: Sendable {
     typealias New = @convention(c) () -> OpaquePointer?
     typealias Free = @convention(c) (OpaquePointer) -> Void
-    typealias Algorithm = @convention(c) () -> OpaquePointer?
     typealias MethodNamed = @convention(c) (UnsafePointer<CChar>) -> OpaquePointer?
     typealias Start = @convention(c) (OpaquePointer, OpaquePointer?, OpaquePointer?) -> Int32
     typealias Update = @convention(c) (OpaquePointer, UnsafeRawPointer, Int) -> Int32
@@ -21,7 +20,6 @@ struct Libcrypto: Sendable {
 
     let makeContext: New
     let freeContext: Free
-    let sha256: Algorithm
     let methodNamed: MethodNamed
     let start: Start
     let update: Update
@@ -38,7 +36,6 @@ struct Libcrypto: Sendable {
     private init?(_ symbols: DynamicLibrarySymbols) {
         guard let makeContext = symbols.function("EVP_MD_CTX_new", as: New.self),
             let freeContext = symbols.function("EVP_MD_CTX_free", as: Free.self),
-            let sha256 = symbols.function("EVP_sha256", as: Algorithm.self),
             let methodNamed = symbols.function("EVP_get_digestbyname", as: MethodNamed.self),
             let start = symbols.function("EVP_DigestInit_ex", as: Start.self),
             let update = symbols.function("EVP_DigestUpdate", as: Update.self),
@@ -47,7 +44,6 @@ struct Libcrypto: Sendable {
         else { return nil }
         self.makeContext = makeContext
         self.freeContext = freeContext
-        self.sha256 = sha256
         self.methodNamed = methodNamed
         self.start = start
         self.update = update

@@ -39,7 +39,7 @@ package final class RunningDigest {
 }
 
 extension DigestAlgorithm {
-    fileprivate var libcryptoName: String {
+    var libcryptoName: String {
         switch self {
         case .md5: "MD5"
         case .sha1: "SHA1"

@@ -6,6 +6,8 @@ package enum SecretFile {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
 
+        package init(description: String) { self.description = description }
+
         fileprivate static func system() -> Failure { Failure(description: String(cString: strerror(errno))) }
     }
 

@@ -1,19 +1,27 @@
 package import ConcurrencyPrimitives
+import FoundationEssentials
 package import HTTPServer
 import HTTPTypes
 
 /// Routes requests by host and path to an origin: `/image/OPTIONS/PATH` to its images, by PATH, `/zsync/VERSION/PATH` to its control files if it has
-/// them, and everything else to its proxy.
+/// them, and everything else to its proxy. Image URLs of another service are translated before (``URLStyle``).
 package struct Router: RequestHandler {
     private let current: Locked<OriginSet>
+    /// Seconds since 1970, for the expiry of URLs.
+    private let now: @Sendable () -> Int64
 
-    package init(_ current: Locked<OriginSet>) { self.current = current }
+    package init(
+        _ current: Locked<OriginSet>, now: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970) }
+    ) {
+        self.current = current
+        self.now = now
+    }
 
     /// The path prefix of images.
     static let imagePrefix = "/image/"
 
     package func readyResponse(to incoming: Request) -> Response? {
-        guard case .endpoint(let endpoint, let rules) = destination(of: incoming),
+        guard case .endpoint(let endpoint, let rules, let incoming) = destination(of: incoming),
             var response = endpoint.readyResponse(to: incoming)
         else { return nil }
         rules.apply(to: &response)
@@ -26,7 +34,8 @@ package struct Router: RequestHandler {
         case .otherServer:
             return .failure(421, "misdirected", "The host of the request target is not this service.")
         case .none: return .failure(404, "no-origin", "No origin is configured for this host and path.")
-        case .endpoint(let endpoint, let rules):
+        case .failure(let response): return response
+        case .endpoint(let endpoint, let rules, let incoming):
             var response = await endpoint.response(to: incoming)
             rules.apply(to: &response)
             return response
@@ -39,7 +48,10 @@ package struct Router: RequestHandler {
         /// The request is for a host other than this service.
         case otherServer
         case none
-        case endpoint(any RequestHandler, ResponseFieldRules)
+        /// The URL of another service cannot be read.
+        case failure(Response)
+        /// The request as its endpoint knows it.
+        case endpoint(any RequestHandler, ResponseFieldRules, Request)
     }
 
     private func destination(of incoming: Request) -> Destination {
@@ -51,16 +63,25 @@ package struct Router: RequestHandler {
             return .otherServer
         }
         guard case .path(let target) = head.target, head.method != .trace, !Self.isLastHop(head) else { return .server }
-        guard let (handlers, kind) = origins.handlers(authority: head.authority, target: target) else {
+        var (incoming, ownTarget, isVerified) = (incoming, target, false)
+        do throws(ImageRequestError) {
+            if let style = origins.urlStyle, let own = try style.translated(target, now: now()) {
+                (ownTarget, isVerified) = (own, style.verifies)
+                incoming.head.target = .path(own)
+            }
+        } catch {
+            return .failure(Response(error))
+        }
+        guard let (handlers, kind) = origins.handlers(authority: head.authority, target: ownTarget) else {
             return .none
         }
         let handler: any RequestHandler =
             switch kind {
             case .file: handlers.proxy
-            case .image: handlers.images
+            case .image: isVerified ? handlers.verifiedImages : handlers.images
             case .controlFile: ControlFileEndpoint(proxy: handlers.proxy)
             }
-        return .endpoint(handler, handlers.responseFields)
+        return .endpoint(handler, handlers.responseFields, incoming)
     }
 
     /// RFC 9110 section 7.6.2: requests with OPTIONS or TRACE and `Max-Forwards: 0` end here.

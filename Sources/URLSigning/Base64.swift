@@ -1,13 +1,13 @@
 /// Base64 (RFC 4648): the standard alphabet with padding for keys, the URL-safe one without padding for signatures.
-enum Base64 {
+package enum Base64 {
     /// Decodes well-formed base64 with or without its padding; nil for everything else, including non-zero unused bits:
     /// each sequence of bytes has one encoding.
     static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? { decode(text, isForURLs: false) }
 
     /// Decodes the URL-safe alphabet with `-` and `_`, without padding.
-    static func decodeURL(_ text: some Sequence<UInt8>) -> [UInt8]? { decode(text, isForURLs: true) }
+    package static func decodeURL(_ text: some Sequence<UInt8>) -> [UInt8]? { decode(text, isForURLs: true) }
 
-    static func encodeURL(_ bytes: [UInt8]) -> String {
+    package static func encodeURL(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         var held: UInt32 = 0
         var bits = 0

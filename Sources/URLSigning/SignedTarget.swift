@@ -20,7 +20,7 @@ struct SignedTarget {
         guard UnsignedTarget(whole).hasOwnParameters else { throw .missing }
         guard let mark = whole[...].lastRange(of: Self.signatureMark) else { throw .malformed }
         guard let signature = Base64.decodeURL(whole.utf8[mark.upperBound...]),
-            signature.count == HMACSHA256.byteCount
+            signature.count == DigestAlgorithm.sha256.byteCount
         else { throw .malformed }
         self.signature = signature
         text = whole[..<mark.lowerBound]

@@ -40,7 +40,7 @@ package struct URLSigner: Sendable {
         let signed = target.signedText(keyID: key.id, expiry: expiry)
         do throws(DigestUnavailable) {
             return signed + SignedTarget.signatureMark
-                + Base64.encodeURL(try HMACSHA256.code(of: signed.utf8, key: key.secret))
+                + Base64.encodeURL(try HMAC.code(of: signed.utf8, key: key.secret))
         } catch {
             throw .unavailable
         }
@@ -56,7 +56,7 @@ package struct URLSigner: Sendable {
         guard let key = keys[id: signed.keyID] else { throw .unknownKey(String(signed.keyID)) }
         let isRight: Bool
         do throws(DigestUnavailable) {
-            let code = try HMACSHA256.code(of: signed.text.utf8, key: key.secret)
+            let code = try HMAC.code(of: signed.text.utf8, key: key.secret)
             isRight = ConstantTime.areEqual(code, signed.signature)
         } catch {
             throw .unavailable

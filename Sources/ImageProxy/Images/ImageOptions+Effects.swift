@@ -235,7 +235,7 @@ extension ImageOptions {
             processors.append(.region(.shares(x: part.x, y: part.y, width: part.side, height: part.side)))
         }
         if isChangedBeforeSize, let sizing { processors.append(.resize(sizing)) }
-        if let background, fit != .pad { processors.append(.background(background)) }
+        if let background, !fit.fillsBox { processors.append(.background(background)) }
         if blur > 0 { processors.append(.blur(sigma: Double(blur) / 2)) }
         if effects.sharpening > 0 { processors.append(.sharpen(amount: effects.sharpening)) }
         let factors = [effects.brightness, effects.contrast, effects.saturation]

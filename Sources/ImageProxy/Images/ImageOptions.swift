@@ -19,6 +19,8 @@ struct ImageOptions: Hashable, Sendable {
         case crop
         /// Equals `contain`, with the remaining area filled with `background`.
         case pad
+        /// Equals `pad`, but the image is never enlarged.
+        case extend
         /// The exact size of the box, regardless of the proportions.
         case fill
         /// The smallest size that covers the box, never enlarged; nothing is cropped.
@@ -32,10 +34,14 @@ struct ImageOptions: Hashable, Sendable {
             case .cover: ["cover"]
             case .crop: ["crop"]
             case .pad: ["pad"]
+            case .extend: ["extend"]
             case .fill: ["fill", "squeeze"]
             case .outside: ["outside"]
             }
         }
+
+        /// True if the image does not fill the box, and `background` fills the rest.
+        var fillsBox: Bool { self == .pad || self == .extend }
 
         /// True if both sides of the box must be given.
         var needsBothSides: Bool { self != .inside && self != .contain }
@@ -99,16 +105,16 @@ extension ImageOptions {
         switch fit {
         case .inside, .contain: sizing.fit = .inside
         case .cover, .crop: sizing.fit = .cover
-        case .pad: sizing.fit = .contain
+        case .pad, .extend: sizing.fit = .contain
         case .fill: sizing.fit = .fill
         case .outside: sizing.fit = .outside
         }
         sizing.allowsEnlargement = fit == .contain || fit == .cover || fit == .pad || fit == .fill
         // Use the default position where the position has no effect, so that it does not create another image.
-        sizing.position = fit == .cover || fit == .crop || fit == .pad ? focalPointInZoom ?? gravity : .center
+        sizing.position = fit == .cover || fit == .crop || fit.fillsBox ? focalPointInZoom ?? gravity : .center
         sizing.devicePixelRatio = devicePixelRatio
         // A nil background is transparent if the format supports it.
-        sizing.background = fit == .pad ? background : nil
+        sizing.background = fit.fillsBox ? background : nil
         return sizing
     }
 

@@ -31,6 +31,8 @@ package final class OriginSet: Sendable {
     struct Handlers: Sendable {
         let proxy: ProxyEndpoint
         let images: ImageEndpoint
+        /// The images whose URLs another service's signature has verified.
+        let verifiedImages: ImageEndpoint
         let responseFields: ResponseFieldRules
     }
 
@@ -43,14 +45,18 @@ package final class OriginSet: Sendable {
     let table: OriginTable<Handlers>
     private let rules: [ImageRules]
     private let publicHosts: AllowedHosts
+    /// The other service whose image URLs are read as well.
+    let urlStyle: URLStyle?
     private let currency: Currency
 
     /// - Parameters:
     ///   - members: The patterns, each once, in the order in which the origins are shown.
     ///   - publicHosts: The service's own names in addition to those of the patterns.
+    ///   - urlStyle: Another service whose image URLs are read as well.
     ///   - renders: Counts the images that are rendered.
     package init(
-        _ members: [Member], publicHosts: AllowedHosts = AllowedHosts([]), cache: DownloadCache,
+        _ members: [Member], publicHosts: AllowedHosts = AllowedHosts([]), urlStyle: URLStyle? = nil,
+        cache: DownloadCache,
         renders: RenderCounts = RenderCounts()
     ) {
         let currency = Currency()
@@ -59,6 +65,7 @@ package final class OriginSet: Sendable {
         gates = members.map(\.gate).filter { seen.insert(ObjectIdentifier($0)).inserted }
         rules = members.map(\.images)
         self.publicHosts = publicHosts
+        self.urlStyle = urlStyle
         self.currency = currency
         table = OriginTable(
             members.map { member in
@@ -68,11 +75,17 @@ package final class OriginSet: Sendable {
                 (proxy.namespace, images.namespace) = (member.gate.namespace, member.gate.namespace)
                 (proxy.transfer.gate, images.transfer.gate) = (reference, reference)
                 proxy.isCurrent = isCurrent
+                let endpoint = ImageEndpoint(rules: images, cache: cache, renders: renders, isCurrent: isCurrent)
+                var verified = endpoint
+                if images.signer != nil, urlStyle?.verifies == true {
+                    images.signer = nil
+                    verified = ImageEndpoint(rules: images, cache: cache, renders: renders, isCurrent: isCurrent)
+                }
                 return (
                     member.pattern,
                     Handlers(
                         proxy: ProxyEndpoint(options: proxy, cache: cache),
-                        images: ImageEndpoint(rules: images, cache: cache, renders: renders, isCurrent: isCurrent),
+                        images: endpoint, verifiedImages: verified,
                         responseFields: member.responseFields)
                 )
             })
@@ -136,6 +149,7 @@ package final class OriginSet: Sendable {
     ///
     /// - Parameter authority: `Host`.
     package func url(authority: String?, target: String) -> String? {
+        let target = (try? urlStyle?.translated(target, now: nil)) ?? target
         guard let (handlers, kind) = handlers(authority: authority, target: target) else { return nil }
         if kind == .image { return handlers.images.originalURL(of: target) }
         let options = handlers.proxy.options

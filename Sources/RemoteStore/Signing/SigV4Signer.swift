@@ -15,9 +15,9 @@ struct SigV4Signer: Sendable {
     func signature(of request: SigV4Request) throws(DigestUnavailable) -> String {
         var key = Array("AWS4\(credentials.secretKey)".utf8)
         for part in [scope.day, scope.region, scope.service, "aws4_request"] {
-            key = try HMACSHA256.code(of: part.utf8, key: key)
+            key = try HMAC.code(of: part.utf8, key: key)
         }
-        return try HMACSHA256.code(of: try stringToSign(request).utf8, key: key).hexadecimal
+        return try HMAC.code(of: try stringToSign(request).utf8, key: key).hexadecimal
     }
 
     /// The value of the request's `Authorization`.

@@ -1,3 +1,4 @@
+import Digests
 import HTTPSemantics
 import ImageCache
 import ImageProxy
@@ -31,6 +32,27 @@ extension ServerConfiguration {
         rules.name = viaName
         rules.tellsTiming = tellsTiming
         return rules
+    }
+
+    /// The other service whose image URLs are read as well.
+    func readURLStyle() throws(SettingError) -> URLStyle? {
+        guard let name = urlStyle.flatMap({ URLStyle.Name(rawValue: $0) }) else {
+            guard let urlStyleKeys else { return nil }
+            throw SettingError(setting: "url-style-keys", value: urlStyleKeys, problem: "needs url-style")
+        }
+        guard let path = urlStyleKeys else { return URLStyle(name) }
+        func unusable(_ problem: String) -> SettingError {
+            SettingError(setting: "url-style-keys", value: path, problem: "cannot be used: \(problem)")
+        }
+        guard name != .cloudflare else { throw unusable("URLs of cloudflare have no signatures") }
+        do throws(SecretFile.Failure) {
+            guard let keys = URLStyle.Key.all(in: try SecretFile.content(of: path, isRegular: true), for: name) else {
+                throw SecretFile.Failure(description: "it does not have the keys of \(name.rawValue), one a line")
+            }
+            return URLStyle(name, keys: keys)
+        } catch {
+            throw unusable(error.description)
+        }
     }
 
     /// The keys of all files, in order.

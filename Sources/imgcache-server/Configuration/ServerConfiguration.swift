@@ -112,6 +112,9 @@ struct ServerConfiguration: Sendable {
     var imageOptions = ImageOptionSettings()
     /// Files with the keys for signed image URLs. If empty, signatures are not required.
     var signingKeyFiles: [String] = []
+    /// The other service whose image URLs are read as well, and the file with its keys.
+    var urlStyle: String?
+    var urlStyleKeys: String?
     var maxImageBytes: Int64 = 64 << 20
     var maxPixels = 100_000_000
     var maxFrames = 1_000

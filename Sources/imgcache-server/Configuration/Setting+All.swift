@@ -89,6 +89,17 @@ extension Setting {
                 "decodes-per-client", \.decodesPerClient, 1...1024,
                 "The number of concurrent decodes for one client while others wait (default: a quarter of the processors, at least 1). The decoding memory is limited likewise."
             ),
+            text(
+                "url-style", URLStyle.Name.allCases.map(\.rawValue).joined(separator: "|"), \.urlStyle,
+                "Also read the image URLs of this other service, in its place."
+            ) { name in
+                URLStyle.Name(rawValue: name) == nil
+                    ? "must be one of \(URLStyle.Name.allCases.map(\.rawValue).joined(separator: ", "))" : nil
+            }.reloadable,
+            text(
+                "url-style-keys", "FILE", \.urlStyleKeys,
+                "The file with the keys of that service, one a line; imgproxy's are KEY SALT in hexadecimal. Default: its signatures are not checked."
+            ) { fileProblem($0) }.reloadable,
         ]
 
     private static let imagesPerOrigin: [Setting] = [

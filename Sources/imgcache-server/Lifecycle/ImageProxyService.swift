@@ -34,7 +34,8 @@ struct ImageProxyService: Service {
         let parts = try ServerParts(configuration, isolation: isolation, logger: logger)
         current.observe { new throws(SettingError) in
             let origins = OriginSet(
-                try parts.factory.members(of: new), publicHosts: AllowedHosts(new.publicHosts), cache: parts.cache,
+                try parts.factory.members(of: new), publicHosts: AllowedHosts(new.publicHosts),
+                urlStyle: try new.readURLStyle(), cache: parts.cache,
                 renders: parts.administration.renders)
             let token = try new.purgeToken()
             parts.adminToken.withLock { $0 = token }
@@ -206,7 +207,8 @@ struct ServerParts: Sendable {
         factory.activate(configuration)
         let origins = Locked(
             OriginSet(
-                members, publicHosts: AllowedHosts(configuration.publicHosts), cache: cache,
+                members, publicHosts: AllowedHosts(configuration.publicHosts),
+                urlStyle: try configuration.readURLStyle(), cache: cache,
                 renders: administration.renders))
         self.origins = origins
         present.withLock { $0 = origins }
