@@ -12,13 +12,19 @@ container() {
     architecture=$(dpkg --print-architecture)
     name=imgcache-$version${suffix:+.dev$suffix}-linux-$architecture.oci.tar
     mkdir -p "$work/container"
-    mmdebstrap --quiet --variant=extract --architectures="$architecture" --include="$(
+    mmdebstrap --quiet --variant=extract --skip=cleanup/apt/cache --architectures="$architecture" --include="$(
         IFS=,
         echo "${container_packages[*]}"
     )" bookworm "$root" "${IMAGE_MIRROR:-http://deb.debian.org/debian}" >"$work/container/log" 2>&1 || {
         tail -n 20 "$work/container/log" >&2
         fail "mmdebstrap could not extract the packages"
     }
+    # There is no dpkg in the image: scanners, and the bills of materials of a release, read its packages here.
+    mkdir "$work/container/status.d"
+    local file
+    for file in "$root"/var/cache/apt/archives/*.deb; do
+        dpkg-deb -f "$file" >"$work/container/status.d/$(dpkg-deb -f "$file" Package)"
+    done
     # Their scripts have not run: the file of certificates is what ca-certificates would write.
     mkdir -p "$root/etc/ssl/certs"
     (cd "$root/usr/share/ca-certificates" && find . -name '*.crt' -print0 | LC_ALL=C sort -z | xargs -0 cat) \
@@ -29,6 +35,8 @@ container() {
     find "$root/usr/share/doc" -type f ! -name copyright -delete
     find "$root/usr/share/doc" -type d -empty -delete
     mkdir -p "$root"/{dev,proc,sys,run,tmp,var/cache/imgcache,usr/bin}
+    mkdir -p "$root/var/lib/dpkg"
+    mv "$work/container/status.d" "$root/var/lib/dpkg"
     chmod 1777 "$root/tmp"
     chmod 700 "$root/var/cache/imgcache"
     printf 'root:x:0:0:root:/:/nonexistent\nimgcache:x:10001:10001:imgcache:/var/cache/imgcache:/nonexistent\n' >"$root/etc/passwd"
