@@ -91,3 +91,19 @@ build_packages=(
     pkg-config libcurl4-openssl-dev libsqlite3-dev libxxhash-dev libssl-dev ca-certificates
     libjpeg-dev libpng-dev libwebp-dev liblcms2-dev libgif-dev libavif-dev libheif-dev libde265-dev
 )
+
+# Prints a Python that has the libraries of a requirements file, from PyPI. They are installed again when the file has changed. Fails
+# without a word where PyPI cannot be reached.
+pinned_python() {
+    local environment=$PWD/.build/pinned-python
+    if ! cmp -s "$1" "$environment/requirements.txt"; then
+        need python3-venv
+        mkdir -p .build
+        {
+            python3 -m venv --clear "$environment" &&
+                "$environment/bin/pip" install --quiet --no-deps -r "$1"
+        } >"$environment.log" 2>&1 || return 1
+        cp "$1" "$environment/requirements.txt"
+    fi
+    echo "$environment/bin/python"
+}
