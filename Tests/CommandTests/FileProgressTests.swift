@@ -156,6 +156,18 @@ struct FileProgressTests {
         #expect(try #require(run.plainLine(at: 4, of: (7, true))).contains(", 1000 B/s"))
     }
 
+    @Test func `what a failed file has received counts in both sums, and no more of it is expected`() {
+        var run = RunProgress(isSeveral: true)
+        for id in 0...1 { run.begin(id, name: "file\(id)", at: 0) }
+        _ = run.update(0, Self.progress(.transferring, 300, of: 1000), at: 1)
+        _ = run.update(1, Self.progress(.transferring, 50, of: 500), at: 1)
+        #expect(run.figures(of: Self.two).total == 1500)
+        run.finish(0, size: nil, at: 2)
+        #expect(run.figures(of: Self.two).received == 350 && run.figures(of: Self.two).total == 800)
+        run.finish(1, size: 500, at: 3)
+        #expect(run.figures(of: Self.two) == .init(received: 800, total: 800, finished: 2, files: 2))
+    }
+
     @Test func `the line for all reports a silence with the reason and the first of the next tries`() throws {
         var run = RunProgress(isSeveral: true)
         for id in 0...1 { run.begin(id, name: "file\(id)", at: 0) }

@@ -66,8 +66,10 @@ struct RunProgress: Sendable {
     ///   - size: The file's length; `nil` if it failed.
     ///   - received: The number of bytes that were received for it from the network. Those after its last update are counted now.
     mutating func finish(_ id: Int, size: Int64?, received: Int64 = 0, at now: Double) {
-        note(size ?? 0, of: id)
-        finishedBytes += size ?? files[id]?.latest.received ?? 0
+        // The received bytes of a failed file belong to both sums, and no more of it is expected.
+        let bytes = size ?? files[id]?.latest.received ?? 0
+        note(bytes, of: id)
+        finishedBytes += bytes
         let rest = received - (files[id]?.transferred ?? received)
         if rest > 0 {
             transferred += rest
