@@ -70,13 +70,19 @@ struct SelfTestCommand: ParsableCommand {
             case .failure(let error): findings.add(format, .note, "\(error)")
             }
         }
-        do throws(ImageCodecError) {
-            _ = try IsolatedFiles(.ownProgram, width: 1).image(
-                of: ImageSource(sample), ImageSizing(width: 8, height: 8), ImageDecoder())
-            findings.add("workers", .ok, "images can be decoded in confined processes (--isolate-decoders on)")
-        } catch {
-            findings.add("workers", .note, "no confined processes for decoding: \(error)")
+        let workers = IsolatedFiles(.ownProgram, width: 1)
+        func tryOut(_ name: String, _ file: [UInt8], ok: String, otherwise: String) {
+            do throws(ImageCodecError) {
+                _ = try workers.image(of: ImageSource(file), ImageSizing(width: 8, height: 8), ImageDecoder())
+                findings.add(name, .ok, ok)
+            } catch {
+                findings.add(name, .note, "\(otherwise)\(error)")
+            }
         }
+        tryOut("HEIF", HEIFSample.bytes, ok: "read, in confined processes only", otherwise: "")
+        tryOut(
+            "workers", sample, ok: "images can be decoded in confined processes (--isolate-decoders on)",
+            otherwise: "no confined processes for decoding: ")
     }
 
     // MARK: System
