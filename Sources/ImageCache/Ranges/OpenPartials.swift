@@ -64,43 +64,6 @@ struct OpenPartials {
     }
 }
 
-extension Fetcher {
-    /// The incomplete body of a request that was read lately; `nil` if it does not have the range any more, or not yet.
-    func recentPartial(for resolved: ResolvedRequest) -> OpenPartials.Item? {
-        guard let item = openPartials.withLock({ $0.item(resolved.key, at: .now) }) else { return nil }
-        if store.isCurrent(item.generation), item.body.isStored, item.range(of: resolved) != nil {
-            return item
-        }
-        openPartials.withLock { $0.remove(resolved.key) }
-        return nil
-    }
-
-    /// The incomplete body of a request, and its response; `nil` if there is none.
-    func openPartial(for resolved: ResolvedRequest) throws(StoreError) -> OpenPartials.Item? {
-        if let item = recentPartial(for: resolved) { return item }
-        let generation = store.generation(of: resolved.url)
-        guard let body = try store.openPartial(for: resolved.key), !body.held.isEmpty,
-            let record = ResponseRecord(decoding: body.header)
-        else { return nil }
-        let item = OpenPartials.Item(body: body, record: record, generation: generation, opened: .now)
-        let isFirst = openPartials.withLock { partials in
-            partials.insert(item, for: resolved.key)
-            return partials.beginTiming()
-        }
-        if isFirst { closeOldPartials() }
-        return item
-    }
-
-    /// Closes the bodies that were read last a while ago: as long as they are open, the disk has their space even after they were removed.
-    private func closeOldPartials() {
-        Task { [weak self] in
-            repeat {
-                try? await Task.sleep(for: OpenPartials.life)
-            } while self?.openPartials.withLock { $0.removeOld(at: .now) } ?? false
-        }
-    }
-}
-
 extension OpenPartials.Item {
     /// The range that a request asks for, if all of its bytes are held. The body may have grown since it was opened.
     func range(of resolved: ResolvedRequest) -> Range<Int64>? {
