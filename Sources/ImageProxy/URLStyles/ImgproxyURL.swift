@@ -64,91 +64,119 @@ struct ImgproxyURL {
     // MARK: Options
 
     private mutating func read(_ name: Substring, _ given: [Substring]) throws(ImageOptionError) {
-        func argument(_ index: Int) -> Substring? {
-            given.indices.contains(index) && !given[index].isEmpty ? given[index] : nil
-        }
-        func flag(_ index: Int = 0) -> Bool { ["1", "t", "true", "T", "True", "TRUE"].contains(argument(index) ?? "") }
-        switch name {
-        case "resize", "rs":
-            if let type = argument(0) { try setFit(type) }
-            try readSize(Array(given.dropFirst()))
-        case "size", "s": try readSize(given)
-        case "resizing_type", "rt": try setFit(argument(0) ?? "")
-        case "width", "w": setSide("width", argument(0))
-        case "height", "h": setSide("height", argument(0))
-        case "dpr": options.set("dpr", argument(0) ?? "1")
-        case "enlarge", "el": enlarges = flag()
-        case "extend", "ex":
-            extends = flag()
-            if given.count > 1 { try setGravity(Array(given.dropFirst())) }
-        case "gravity", "g": try setGravity(given)
-        case "crop", "c": throw .unsupported(name, instead: "use crop=LEFTxTOPxWIDTHxHEIGHT of /image/, or rs:fill")
-        case "trim", "t":
-            guard let threshold = argument(0).flatMap({ Double($0) }),
-                given.dropFirst().allSatisfy({ $0.isEmpty || $0 == "0" }),
-                (0...255).contains(threshold)
-            else { throw .unsupported(name, instead: "use t:THRESHOLD alone") }
-            options.set("trim", Int(threshold))
-        case "padding", "pd":
-            let sides = given.filter { !$0.isEmpty }
-            guard let first = sides.first, Set(sides).count == 1 else {
-                throw .unsupported(name, instead: "use the same padding on all sides")
-            }
-            options.set("padding", first)
-        case "auto_rotate", "ar":
-            guard flag() else { throw .unsupported(name, instead: "images are always upright") }
-        case "rotate", "rot": options.set("rotate", argument(0) ?? "0")
-        case "flip", "fl":
-            let sides = (flag(0) ? "h" : "") + (flag(1) ? "v" : "")
-            if !sides.isEmpty { options.set("flip", sides) }
-        case "background", "bg":
-            guard given.contains(where: { !$0.isEmpty }) else { return }
-            guard let color = TranslatedOptions.color(given) else { throw .invalid(name) }
-            options.set("background", color)
-        case "blur", "bl":
-            let radius = Int((Double(argument(0) ?? "") ?? 0).rounded(.up).clamped(to: 0...250))
-            if radius > 0 { options.set("blur", radius) }
-        case "sharpen", "sh": options.set("sharpen", argument(0) ?? "0")
-        case "contrast", "co", "saturation", "sa":
-            options.set(name.hasPrefix("c") ? "contrast" : "saturation", argument(0) ?? "1")
-        case "brightness", "br": throw .unsupported(name, instead: "use brightness=FACTOR of /image/")
-        case "watermark", "wm": throw .unsupported(name, instead: "use wm=NAME of /image/, with the setting watermarks")
-        case "strip_metadata", "sm": options.set("metadata", flag() ? "none" : "keep")
-        case "quality", "q":
-            if let quality = argument(0), quality != "0" { options.set("quality", quality) }
-        case "format", "f", "ext": try setFormat(argument(0) ?? "")
-        case "page", "pg": options.set("frame", argument(0) ?? "0")
-        case "disable_animation", "da":
-            if flag() { options.set("anim", "0") }
-        case "preset", "pr":
-            guard given.count == 1, let preset = argument(0), options.preset == nil else {
-                throw .unsupported(name, instead: "use one preset")
-            }
-            options.preset = String(preset)
-        case "expires", "exp":
-            guard let time = argument(0).flatMap({ Int64($0) }) else { throw .invalid(name) }
-            expiry = time
-        case "zoom", "z", "min-width", "mw", "min-height", "mh":
-            guard name.hasPrefix("z"), given.allSatisfy({ Double($0) == 1 }) else {
-                throw .unsupported(name, instead: "use width and height, with dpr")
-            }
+        guard try !readFit(name, given), try !readPixels(name, given), try !readOutput(name, given) else { return }
         // They change neither size nor pixels here.
-        case "cachebuster", "cb", "strip_color_profile", "scp", "keep_copyright", "kcr", "enforce_thumbnail", "eth",
-            "filename", "fn":
-            break
-        default:
+        let isWithoutEffect = [
+            "cachebuster", "cb", "strip_color_profile", "scp", "keep_copyright", "kcr", "enforce_thumbnail", "eth",
+            "filename", "fn",
+        ].contains(name)
+        guard isWithoutEffect else {
             throw .unsupported(name, instead: "the options of /image/ are in the page Images of the documentation")
         }
     }
 
-    private mutating func readSize(_ given: [Substring]) throws(ImageOptionError) {
-        func argument(_ index: Int) -> Substring? { given.indices.contains(index) ? given[index] : nil }
-        setSide("width", argument(0))
-        setSide("height", argument(1))
-        if let enlarge = argument(2), !enlarge.isEmpty {
-            enlarges = enlarge == "1" || enlarge == "t" || enlarge == "true"
+    /// Reads an option about the size or the part that is kept; returns false for another one.
+    private mutating func readFit(_ name: Substring, _ given: [Substring]) throws(ImageOptionError) -> Bool {
+        let first = Self.argument(0, given)
+        switch name {
+        case "resize", "rs":
+            if let first { try setFit(first) }
+            try readSize(Array(given.dropFirst()))
+        case "size", "s": try readSize(given)
+        case "resizing_type", "rt": try setFit(first ?? "")
+        case "width", "w": setSide("width", first)
+        case "height", "h": setSide("height", first)
+        case "dpr": options.set("dpr", first ?? "1")
+        case "enlarge", "el": enlarges = Self.flag(0, given)
+        case "extend", "ex":
+            extends = Self.flag(0, given)
+            if given.count > 1 { try setGravity(Array(given.dropFirst())) }
+        case "gravity", "g": try setGravity(given)
+        case "crop", "c": throw .unsupported(name, instead: "use crop=LEFTxTOPxWIDTHxHEIGHT of /image/, or rs:fill")
+        case "zoom", "z", "min-width", "mw", "min-height", "mh":
+            guard name.hasPrefix("z"), given.allSatisfy({ Double($0) == 1 }) else {
+                throw .unsupported(name, instead: "use width and height, with dpr")
+            }
+        default: return false
         }
-        if let extend = argument(3), !extend.isEmpty { extends = extend == "1" || extend == "t" || extend == "true" }
+        return true
+    }
+
+    /// Reads an option that changes pixels; returns false for another one.
+    private mutating func readPixels(_ name: Substring, _ given: [Substring]) throws(ImageOptionError) -> Bool {
+        let first = Self.argument(0, given)
+        switch name {
+        case "trim", "t":
+            guard let threshold = first.flatMap({ Double($0) }), (0...255).contains(threshold),
+                given.dropFirst().allSatisfy({ $0.isEmpty || $0 == "0" })
+            else { throw .unsupported(name, instead: "use t:THRESHOLD alone") }
+            options.set("trim", Int(threshold))
+        case "padding", "pd":
+            let sides = given.filter { !$0.isEmpty }
+            guard let side = sides.first, Set(sides).count == 1 else {
+                throw .unsupported(name, instead: "use the same padding on all sides")
+            }
+            options.set("padding", side)
+        case "auto_rotate", "ar":
+            guard Self.flag(0, given) else { throw .unsupported(name, instead: "images are always upright") }
+        case "rotate", "rot": options.set("rotate", first ?? "0")
+        case "flip", "fl":
+            let sides = (Self.flag(0, given) ? "h" : "") + (Self.flag(1, given) ? "v" : "")
+            if !sides.isEmpty { options.set("flip", sides) }
+        case "background", "bg":
+            guard first != nil else { break }
+            guard let color = TranslatedOptions.color(given) else { throw .invalid(name) }
+            options.set("background", color)
+        case "blur", "bl":
+            let radius = Int(min(250, max(0, Double(first ?? "") ?? 0)).rounded(.up))
+            if radius > 0 { options.set("blur", radius) }
+        case "sharpen", "sh": options.set("sharpen", first ?? "0")
+        case "contrast", "co": options.set("contrast", first ?? "1")
+        case "saturation", "sa": options.set("saturation", first ?? "1")
+        case "brightness", "br": throw .unsupported(name, instead: "use brightness=FACTOR of /image/")
+        case "watermark", "wm": throw .unsupported(name, instead: "use wm=NAME of /image/, with the setting watermarks")
+        default: return false
+        }
+        return true
+    }
+
+    /// Reads an option about the file, or the URL; returns false for another one.
+    private mutating func readOutput(_ name: Substring, _ given: [Substring]) throws(ImageOptionError) -> Bool {
+        let first = Self.argument(0, given)
+        switch name {
+        case "strip_metadata", "sm": options.set("metadata", Self.flag(0, given) ? "none" : "keep")
+        case "quality", "q":
+            if let first, first != "0" { options.set("quality", first) }
+        case "format", "f", "ext": try setFormat(first ?? "")
+        case "page", "pg": options.set("frame", first ?? "0")
+        case "disable_animation", "da":
+            if Self.flag(0, given) { options.set("anim", "0") }
+        case "preset", "pr":
+            guard given.count == 1, let first, options.preset == nil else {
+                throw .unsupported(name, instead: "use one preset")
+            }
+            options.preset = String(first)
+        case "expires", "exp":
+            guard let time = first.flatMap({ Int64($0) }) else { throw .invalid(name) }
+            expiry = time
+        default: return false
+        }
+        return true
+    }
+
+    private static func argument(_ index: Int, _ given: [Substring]) -> Substring? {
+        given.indices.contains(index) && !given[index].isEmpty ? given[index] : nil
+    }
+
+    private static func flag(_ index: Int, _ given: [Substring]) -> Bool {
+        ["1", "t", "true", "T", "True", "TRUE"].contains(argument(index, given) ?? "")
+    }
+
+    private mutating func readSize(_ given: [Substring]) throws(ImageOptionError) {
+        setSide("width", Self.argument(0, given))
+        setSide("height", Self.argument(1, given))
+        if Self.argument(2, given) != nil { enlarges = Self.flag(2, given) }
+        if Self.argument(3, given) != nil { extends = Self.flag(3, given) }
         if given.count > 4 { try setGravity(Array(given.dropFirst(4))) }
     }
 
@@ -207,11 +235,5 @@ struct ImgproxyURL {
         } else if enlarges {
             options.set("fit", "contain")
         }
-    }
-}
-
-extension Double {
-    fileprivate func clamped(to range: ClosedRange<Double>) -> Double {
-        min(max(self, range.lowerBound), range.upperBound)
     }
 }

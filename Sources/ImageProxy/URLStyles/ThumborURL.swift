@@ -185,9 +185,8 @@ struct ThumborURL {
         case "format":
             let format = argument()?.lowercased() ?? ""
             options.set("format", format == "jpg" ? "jpeg" : format)
-        case "autojpg", "strip_icc", "strip_exif", "strip_metadata",
-            "no_upscale" where name != "no_upscale":
-            break
+        // They change neither size nor pixels here.
+        case "autojpg", "strip_icc", "strip_exif", "strip_metadata": break
         case "no_upscale": enlarges = false
         case "upscale": enlarges = true
         case "stretch": stretches = true
