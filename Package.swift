@@ -73,6 +73,7 @@ let package = Package(
             linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "JSONParsing", dependencies: ["TextIdentity"], swiftSettings: strict),
         .target(name: "ProcessLimits", swiftSettings: strict),
+        .target(name: "ProgramVersion", dependencies: ["CLinux"], swiftSettings: strict),
         .target(name: "TextIdentity", swiftSettings: strict),
         .target(name: "Units", swiftSettings: strict),
         .target(name: "XMLParsing", dependencies: ["DynamicLibraries"], swiftSettings: strict),
@@ -138,7 +139,8 @@ let package = Package(
             name: "imgcache",
             dependencies: [
                 "DiskStore", "Digests", "DownloadLists", "HTTPSemantics", "ImageCache", "ImageCodec",
-                "ConcurrencyPrimitives", "JSONParsing", "ProcessLimits", "RecordLists", "RemoteStore", "TextIdentity",
+                "ConcurrencyPrimitives", "JSONParsing", "ProcessLimits", "ProgramVersion", "RecordLists", "RemoteStore",
+                "TextIdentity",
                 "Transfer", "URLSigning", "Units", "Zsync", logging,
                 argumentParser,
             ],
@@ -180,8 +182,10 @@ let package = Package(
         .executableTarget(
             name: "imgcache-server",
             dependencies: [
-                "CLinux", "Digests", "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy",
-                "ImageProxyAdmin", "ConcurrencyPrimitives", "JSONParsing", "ProcessLimits", "RemoteStore", "Transfer",
+                "CLinux", "Digests", "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageCodec",
+                "ImageProxy",
+                "ImageProxyAdmin", "ConcurrencyPrimitives", "JSONParsing", "ProcessLimits", "ProgramVersion",
+                "RemoteStore", "Transfer",
                 "URLSigning", "Units", httpTypes,
                 logging,
                 product("Configuration", "swift-configuration", for: "Service"),

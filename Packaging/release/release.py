@@ -42,8 +42,7 @@ VERSION = re.compile(rf"{NUMBER}\.{NUMBER}\.{NUMBER}")
 
 # The places that state the version.
 STATED = {
-    "Sources/imgcache/Main.swift": r'^ +version: "([^"]*)"',
-    "Sources/imgcache-server/Lifecycle/ServerCommand.swift": r'static let version = "([^"]*)"',
+    "Sources/ProgramVersion/ProgramVersion.swift": r'static let number = "([^"]*)"',
     "Sources/ImageProxy/ImageProxy.docc/Deploying.md": r"registry\.example\.com/imgcache:(\S+)",
     "Tests/ServerIntegrationTests/LifecycleTests.swift": r"imgcache-server (\S+) listening",
     "scripts/dist/kubernetes.yaml": r"image: \S+/imgcache:(\S+)",

@@ -5,8 +5,8 @@ package enum ImageCodecLibraries {
     /// Lets this process decode HEIF, which other processes refuse: a worker, or a test.
     package static func allowHEIF() { icodec_allow_heif() }
 
-    /// Opens and initialises all installed libraries, for a process that is about to lose the right to open files. Some libraries read
-    /// files to detect the processor's features.
+    /// Opens and initialises all installed libraries, for a process that is about to lose the right to open files, or only lists them. Some libraries
+    /// read files to detect the processor's features.
     package static func prepare() {
         allowHEIF()
         icodec_open_libraries()

@@ -107,6 +107,11 @@ public final class TransferEngine: HTTPTransport {
         return String(cString: clibcurl_version())
     }
 
+    /// ``libraryVersion()``, or the reason why there is none.
+    package static var libraryReport: String {
+        do throws(TransferError) { return try libraryVersion() } catch { return error.message }
+    }
+
     /// Counts of all transfers of this engine.
     public var totals: TransferTotals { mailbox.totals.withLock { $0 } }
 

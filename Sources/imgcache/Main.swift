@@ -1,11 +1,14 @@
 import ArgumentParser
 import Glibc
+import ImageCodec
+import ProgramVersion
+import Transfer
 
 struct Main: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "imgcache",
         abstract: "A download cache for images and files: resumes interrupted downloads, and never mixes two versions.",
-        version: "0.1.0",
+        version: ProgramVersion.number,
         groupedSubcommands: [
             CommandGroup(
                 name: "Download",
@@ -57,6 +60,11 @@ struct Main: AsyncParsableCommand {
     /// Replaces ArgumentParser's `main`: an invalid command line exits with 2, as is usual for Unix commands.
     static func main() async {
         let arguments = Array(CommandLine.arguments.dropFirst())
+        if Set(arguments) == ["--version", "--verbose"] {
+            ImageCodecLibraries.prepare()
+            Output.line(ProgramVersion.report(of: "imgcache", libcurl: TransferEngine.libraryReport))
+            Output.exit(.done)
+        }
         if let help = BriefHelp.text(for: arguments, columns: Output.width(of: STDOUT_FILENO)) {
             Output.line(help)
             Output.exit(.done)

@@ -255,6 +255,31 @@ import Testing
         #expect(try await objects("ls").count >= 3)
     }
 
+    @Test func `--version --verbose names the commit, the compiler, libcurl and the codecs' files`() async throws {
+        for options in [["--version", "--verbose"], ["--verbose", "--version"]] {
+            let outcome = try await work.command.run(options)
+            #expect(outcome.ending == .exited(0), "\(outcome)")
+            let lines = outcome.output.split(separator: "\n").map { $0.split(separator: " ", maxSplits: 1) }
+            func value(_ name: String) -> String? {
+                lines.first { $0.first == name[...] }?.last.map { String($0.drop { $0 == " " }) }
+            }
+            let version = try await work.run("--version").output.dropLast()
+            #expect(value("version") == "imgcache \(version)")
+            let commit = try #require(value("commit"))
+            // Only scripts/build records it.
+            if commit.hasPrefix("not recorded") {
+                #expect(value("Swift") == nil)
+            } else {
+                #expect(commit.prefix(40).allSatisfy(\.isHexDigit) && commit.count >= 40, "\(commit)")
+                #expect(value("Swift")?.first?.isNumber == true)
+            }
+            #expect(value("libcurl")?.hasPrefix("libcurl/") == true)
+            for library in ["libcurl.so.4", "libjpeg.so.", "libpng16.so.", "libwebp.so.", "libheif.so."] {
+                #expect(outcome.output.contains("/\(library)"), "\(library): \(outcome)")
+            }
+        }
+    }
+
     @Test func `--help and --version exit with 0, and the help of fetch names the exit codes`() async throws {
         #expect(try await work.run("--version").ending == .exited(0))
         #expect(try await work.run("--help").ending == .exited(0))

@@ -37,8 +37,7 @@ CHANGELOG = """# Changelog
 - The first.
 """
 STATED = {
-    "Sources/imgcache/Main.swift": '        version: "0.2.0",\n',
-    "Sources/imgcache-server/Lifecycle/ServerCommand.swift": 'enum ServerCommand {\n    static let version = "0.2.0"\n}\n',
+    "Sources/ProgramVersion/ProgramVersion.swift": 'enum ProgramVersion {\n    package static let number = "0.2.0"\n}\n',
     "Sources/ImageProxy/ImageProxy.docc/Deploying.md": "docker://registry.example.com/imgcache:0.2.0\n",
     "Tests/ServerIntegrationTests/LifecycleTests.swift": '"imgcache-server 0.2.0 listening on"\n',
     "scripts/dist/kubernetes.yaml": "          image: registry.example.com/imgcache:0.2.0\n",
@@ -148,13 +147,12 @@ class RefusalTests(Scratch):
         self.write("new", "")
         self.write("CHANGELOG.md", CHANGELOG + "\n")
         found = self.complaints("0.3.0")
-        self.assertEqual(len(found), 1 + 1 + 5 + 2, found)
+        self.assertEqual(len(found), 1 + 1 + 4 + 2, found)
         self.assertIn("the tree is not clean: commit or remove CHANGELOG.md, new", found[0])
         self.assertIn("CHANGELOG.md has no section ## 0.3.0 - YYYY-MM-DD", found[1])
-        self.assertIn("Sources/imgcache/Main.swift:1 states version 0.2.0, not 0.3.0", found[2])
-        self.assertIn("ServerCommand.swift:2 states version 0.2.0, not 0.3.0", found[3])
-        self.assertRegex(found[7], "the tag 0.3.0 is on commit [0-9a-f]{12}, not on the current one")
-        self.assertIn("the tag v0.3.0", found[8])
+        self.assertIn("Sources/ProgramVersion/ProgramVersion.swift:2 states version 0.2.0, not 0.3.0", found[2])
+        self.assertRegex(found[6], "the tag 0.3.0 is on commit [0-9a-f]{12}, not on the current one")
+        self.assertIn("the tag v0.3.0", found[7])
 
     def test_a_version_is_three_numbers(self) -> None:
         self.assertIn("the version v0.2.0 is not three numbers", self.complaints("v0.2.0")[0])
@@ -217,7 +215,7 @@ class RefusalTests(Scratch):
 
 class SourceTests(unittest.TestCase):
     def test_the_places_that_state_the_version_agree(self) -> None:
-        stated = (ROOT / "Sources/imgcache/Main.swift").read_text().split('version: "')[1].split('"')[0]
+        stated = (ROOT / "Sources/ProgramVersion/ProgramVersion.swift").read_text().split('number = "')[1].split('"')[0]
         self.assertEqual(release.misstated(ROOT, stated), [])
 
 

@@ -83,4 +83,7 @@ void clinux_store(uint64_t *number, uint64_t value);
 /// malloc_trim(3): gives free memory back to the system, also from the middle of the heap. Without glibc: nothing.
 void clinux_trim_heap(void);
 
+/// The commit and the compiler of the build with a space between them, or an empty text if scripts/build has not written them into the program.
+const char *clinux_build_identity(void);
+
 #endif

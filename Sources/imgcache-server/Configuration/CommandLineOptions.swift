@@ -1,7 +1,8 @@
 /// The command line: an option for each setting, and the action.
 struct CommandLineOptions {
-    enum Action {
-        case serve, check, askReadiness, printConfiguration, help, version
+    enum Action: Equatable {
+        case serve, check, askReadiness, printConfiguration, help
+        case version(isVerbose: Bool)
     }
 
     var action = Action.serve
@@ -15,7 +16,10 @@ struct CommandLineOptions {
         while let argument = rest.popFirst() {
             switch argument {
             case "-h", "--help": action = .help
-            case "--version": action = .version
+            case "--version":
+                action = .version(isVerbose: arguments.contains("--verbose"))
+                return
+            case "--verbose" where rest.first == "--version": continue
             case "--check": action = .check
             case "--ready": action = .askReadiness
             case "--print-config": action = .printConfiguration
@@ -23,7 +27,7 @@ struct CommandLineOptions {
                 let (name, attached) = try Self.split(argument)
                 try take(name, attached, &rest)
             }
-            if action == .help || action == .version { return }
+            if case .help = action { return }
         }
     }
 

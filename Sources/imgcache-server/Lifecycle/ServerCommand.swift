@@ -4,8 +4,10 @@ import Glibc
 import HTTPServer
 import HTTPTypes
 import ImageCache
+import ImageCodec
 import Logging
 import ProcessLimits
+import ProgramVersion
 import ServiceLifecycle
 import Transfer
 import UnixSignals
@@ -15,7 +17,7 @@ import UnixSignals
 /// Exit codes: 0 after a shutdown; 1 after a failure, which may be temporary, such as an address in use or an unusable store; 2 for an
 /// invalid setting, which must be corrected; 6 for a store that a newer version made.
 enum ServerCommand {
-    static let version = "0.1.0"
+    static let version = ProgramVersion.number
 
     /// - Parameter isolation: The isolation of decoders, unless the settings disable it. nil if there is none.
     static func run(_ arguments: [String], isolation: DecoderIsolation? = nil) async -> Int32 {
@@ -27,8 +29,11 @@ enum ServerCommand {
             case .help:
                 print(Setting.help, terminator: "")
                 return 0
-            case .version:
-                print(version)
+            case .version(let isVerbose):
+                if isVerbose { ImageCodecLibraries.prepare() }
+                print(
+                    isVerbose
+                        ? ProgramVersion.report(of: "imgcache-server", libcurl: TransferEngine.libraryReport) : version)
                 return 0
             case .check, .askReadiness, .printConfiguration, .serve: break
             }
