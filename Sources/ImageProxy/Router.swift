@@ -21,8 +21,8 @@ package struct Router: RequestHandler {
     static let imagePrefix = "/image/"
 
     package func readyResponse(to incoming: Request) -> Response? {
-        guard case .endpoint(let endpoint, let rules, let incoming) = destination(of: incoming),
-            var response = endpoint.readyResponse(to: incoming)
+        guard case .endpoint(let endpoint, let rules, let target) = destination(of: incoming),
+            var response = endpoint.readyResponse(to: incoming.with(target))
         else { return nil }
         rules.apply(to: &response)
         return response
@@ -35,8 +35,8 @@ package struct Router: RequestHandler {
             return .failure(421, "misdirected", "The host of the request target is not this service.")
         case .none: return .failure(404, "no-origin", "No origin is configured for this host and path.")
         case .failure(let response): return response
-        case .endpoint(let endpoint, let rules, let incoming):
-            var response = await endpoint.response(to: incoming)
+        case .endpoint(let endpoint, let rules, let target):
+            var response = await endpoint.response(to: incoming.with(target))
             rules.apply(to: &response)
             return response
         }
@@ -49,9 +49,9 @@ package struct Router: RequestHandler {
         case otherServer
         case none
         /// The URL of another service cannot be read.
-        case failure(Response)
-        /// The request as its endpoint knows it.
-        case endpoint(any RequestHandler, ResponseFieldRules, Request)
+        indirect case failure(Response)
+        /// With the target in place of the request's, if it was another service's URL.
+        case endpoint(any RequestHandler, ResponseFieldRules, target: String?)
     }
 
     private func destination(of incoming: Request) -> Destination {
@@ -63,16 +63,14 @@ package struct Router: RequestHandler {
             return .otherServer
         }
         guard case .path(let target) = head.target, head.method != .trace, !Self.isLastHop(head) else { return .server }
-        var (incoming, ownTarget, isVerified) = (incoming, target, false)
-        do throws(ImageRequestError) {
-            if let style = origins.urlStyle, let own = try style.translated(target, now: now()) {
-                (ownTarget, isVerified) = (own, style.verifies)
-                incoming.head.target = .path(own)
+        var (own, isVerified): (String?, Bool) = (nil, false)
+        if let style = origins.urlStyle {
+            do throws(ImageRequestError) { own = try style.translated(target, now: now()) } catch {
+                return .failure(Response(error))
             }
-        } catch {
-            return .failure(Response(error))
+            isVerified = own != nil && style.verifies
         }
-        guard let (handlers, kind) = origins.handlers(authority: head.authority, target: ownTarget) else {
+        guard let (handlers, kind) = origins.handlers(authority: head.authority, target: own ?? target) else {
             return .none
         }
         let handler: any RequestHandler =
@@ -81,7 +79,7 @@ package struct Router: RequestHandler {
             case .image: isVerified ? handlers.verifiedImages : handlers.images
             case .controlFile: ControlFileEndpoint(proxy: handlers.proxy)
             }
-        return .endpoint(handler, handlers.responseFields, incoming)
+        return .endpoint(handler, handlers.responseFields, target: own)
     }
 
     /// RFC 9110 section 7.6.2: requests with OPTIONS or TRACE and `Max-Forwards: 0` end here.
@@ -97,5 +95,15 @@ package struct Router: RequestHandler {
             return .failure(405, "trace", "TRACE is not supported.", fields: [.allow: allowed])
         }
         return Response(HTTPResponse(status: .noContent, headerFields: [.allow: allowed]))
+    }
+}
+
+extension Request {
+    /// The request with another target, or unchanged.
+    fileprivate func with(_ target: String?) -> Request {
+        guard let target else { return self }
+        var request = self
+        request.head.target = .path(target)
+        return request
     }
 }
