@@ -13,7 +13,7 @@ struct RecordsCommand: AsyncParsableCommand {
             Exit code 7 when the list was never synced.
             """)
 
-    @Argument(help: ArgumentHelp("The list's name.", valueName: "name"))
+    @Argument(help: ArgumentHelp("The list's name.", valueName: "name"), completion: Completions.lists)
     var name: String
 
     @Option(help: ArgumentHelp("A group of lists that the list belongs to.", valueName: "name"))

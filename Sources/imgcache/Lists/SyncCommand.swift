@@ -27,7 +27,7 @@ struct SyncCommand: AsyncParsableCommand {
             Exit codes: as for fetch; 4 also when records did not come, 5 also for a list or a page that is not what it should be.
             """)
 
-    @Argument(help: ArgumentHelp("The list's name.", valueName: "name"))
+    @Argument(help: ArgumentHelp("The list's name.", valueName: "name"), completion: Completions.lists)
     var name: String
 
     @Option(

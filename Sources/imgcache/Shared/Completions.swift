@@ -1,4 +1,5 @@
 import ArgumentParser
+import DiskStore
 import ImageCache
 import Logging
 
@@ -20,6 +21,12 @@ enum Completions {
     static let pins = CompletionKind.custom { arguments, _, _ in
         guard let cache = try? cache(of: arguments), let sets = try? await cache.pins() else { return [] }
         return sets.filter { !$0.isOfList }.map(\.name)
+    }
+
+    /// The names of the lists of records.
+    static let lists = CompletionKind.custom { arguments, _, prefix in
+        guard let cache = try? cache(of: arguments), let lists = try? cache.blocking.store.lists() else { return [] }
+        return Set(lists.map(\.name.name)).filter { $0.hasPrefix(prefix) }.sorted()
     }
 
     private static func cache(of arguments: [String]) throws -> DownloadCache {

@@ -52,6 +52,18 @@ import Testing
         #expect(server.pages == 5)
     }
 
+    @Test func `shells complete the names of lists`() async throws {
+        #expect(try await sync("--page-size", "250").ending == .exited(0))
+        for command in ["list", "sync"] {
+            for (typed, offered) in [("", ["inbox"]), ("in", ["inbox"]), ("x", [])] {
+                let outcome = try await work.command.shell(
+                    "SAP_SHELL=bash $IMGCACHE ---completion \(command) -- positional@0 2 \(typed.utf8.count) imgcache \(command) '\(typed)'"
+                )
+                #expect(outcome.lines.filter { !$0.isEmpty } == offered, "\(command) \(typed): \(outcome)")
+            }
+        }
+    }
+
     @Test func `a second sync asks for the array alone, and takes over what changed and went`() async throws {
         #expect(try await sync().ending == .exited(0))
         let pages = server.pages
