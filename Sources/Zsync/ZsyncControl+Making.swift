@@ -8,11 +8,11 @@ extension ZsyncControl {
     ///   - length: The length of the file in bytes.
     ///   - blockSize: The length of a block in bytes.
     ///   - filename: The name for the file, without a folder; nil for the one in the URL.
-    ///   - url: The URL of the file, which may be relative to that of the control file.
+    ///   - url: The URL of the file, which may be relative to that of the control file; nil if it is added later.
     ///   - read: Reads bytes at an offset until the buffer is full, and returns their number.
     /// - Returns: nil if the file is shorter than its length, or cannot be read.
     package static func made(
-        length: Int64, blockSize: Int, filename: String?, url: String,
+        length: Int64, blockSize: Int, filename: String? = nil, url: String? = nil,
         read: (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int
     ) throws(DigestUnavailable) -> ZsyncControl? {
         var maker = Maker(length: length, blockSize: blockSize)
@@ -39,7 +39,9 @@ extension ZsyncControl {
     }
 
     /// The usual block size for a file of a length, as `zsyncmake` chooses it; larger for very large files.
-    package static func blockSize(for length: Int64) -> Int {
+    ///
+    /// - Parameter mostBlocks: The number of blocks that is not reached, up to the greatest block size.
+    package static func blockSize(for length: Int64, mostBlocks: Int64 = ZsyncControl.mostBlocks) -> Int {
         var size = length < 100_000_000 ? 2048 : 4096
         while length / Int64(size) >= mostBlocks, size < blockSizes.upperBound { size *= 2 }
         return size
@@ -75,7 +77,7 @@ extension ZsyncControl {
             }
         }
 
-        package func finished(filename: String?, url: String, sha1: Digest?) -> ZsyncControl {
+        package func finished(filename: String?, url: String?, sha1: Digest?) -> ZsyncControl {
             var control = control
             (control.filename, control.url, control.sha1) = (filename, url, sha1)
             return control

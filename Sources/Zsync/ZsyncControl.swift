@@ -39,6 +39,9 @@ package struct ZsyncControl: Sendable, Equatable {
         package let description: String
     }
 
+    package static let mediaType = "application/x-zsync"
+    /// The first line of a control file, with its line feed.
+    package static let firstLine = "zsync: 0.6.2\n"
     /// The longest header line, in bytes.
     private static let longestLine = 8192
     private static let mostLines = 200
@@ -144,7 +147,7 @@ package struct ZsyncControl: Sendable, Equatable {
 
     /// The bytes of the control file.
     package var encoded: [UInt8] {
-        var header = "zsync: 0.6.2\n"
+        var header = Self.firstLine
         if let filename { header += "Filename: \(filename)\n" }
         header += "Blocksize: \(blockSize)\nLength: \(length)\nHash-Lengths: \(run),\(rollingBytes),\(strongBytes)\n"
         if let url { header += "URL: \(url)\n" }

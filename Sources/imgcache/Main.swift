@@ -60,7 +60,7 @@ struct Main: AsyncParsableCommand {
     /// Replaces ArgumentParser's `main`: an invalid command line exits with 2, as is usual for Unix commands.
     static func main() async {
         let arguments = Array(CommandLine.arguments.dropFirst())
-        if Set(arguments) == ["--version", "--verbose"] {
+        if arguments == ["--version", "--verbose"] || arguments == ["--verbose", "--version"] {
             ImageCodecLibraries.prepare()
             Output.line(ProgramVersion.report(of: "imgcache", libcurl: TransferEngine.libraryReport))
             Output.exit(.done)

@@ -74,6 +74,18 @@ import Testing
         #expect(origin.origin.requests.allSatisfy { $0.request.target == "/big?v=1" })
     }
 
+    @Test func `each client gets the URL under which it knows the file, and never another client's`() async throws {
+        let origin = try Origin(Self.version(1))
+        let server = try await ServerProcess(origin: origin.origin.url(""), "--zsync", "--ignored-parameters", "token")
+        let first = try await stored(server, "/big?token=secret")
+        let second = try announced(head(server, "/big"))
+        let answers = try [first, second].map { try #require(try Client(server.port).get($0)) }
+        let texts = answers.map { String(decoding: $0.body.prefix(400), as: UTF8.self) }
+        #expect(texts[0].contains("\nURL: /big?token=secret\n") && texts[1].contains("\nURL: /big\n"))
+        #expect(answers[0].body.suffix(1000) == answers[1].body.suffix(1000))
+        #expect(try head(server, second)?["Content-Length"] == String(answers[1].body.count))
+    }
+
     @Test(arguments: ["small", "weak", "encoded", "off"])
     func `other files have no control file`(_ kind: String) async throws {
         let origin = try Origin(

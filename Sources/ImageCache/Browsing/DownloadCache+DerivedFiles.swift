@@ -2,12 +2,10 @@ import ConcurrencyPrimitives
 import DiskStore
 
 /// A file that was made from a stored body, such as the checksums of its blocks. It remains readable while this value exists.
-package struct DerivedFile: Sendable {
-    package enum Content: Sendable {
-        case stored(StoredFile)
-        /// The file could not be stored: the body has been replaced, or the store is full.
-        case bytes([UInt8])
-    }
+package enum DerivedFile: Sendable {
+    case stored(StoredFile)
+    /// The file could not be stored: the body has been replaced, or the store is full.
+    case bytes([UInt8])
 
     /// An open file in the store.
     package struct StoredFile: Sendable {
@@ -17,8 +15,6 @@ package struct DerivedFile: Sendable {
         /// The length in bytes.
         package var size: Int64 { body.size }
     }
-
-    package let content: Content
 }
 
 extension DownloadCache {
@@ -46,7 +42,7 @@ extension DownloadCache {
                 response: ResponseRecord(url: original.url, response: file.response))
             guard pipeline.store(bytes, record, kind, file, file.generation),
                 let stored = try derivedFile(kind, of: file)
-            else { return DerivedFile(content: .bytes(bytes)) }
+            else { return .bytes(bytes) }
             return stored
         }
     }
@@ -59,7 +55,7 @@ extension DownloadCache {
                 let body = try fetcher.store.open(entry)
             else { return nil }
             try fetcher.store.touch(entry)
-            return DerivedFile(content: .stored(DerivedFile.StoredFile(body: body)))
+            return .stored(DerivedFile.StoredFile(body: body))
         } catch {
             throw ImageCacheError(error)
         }

@@ -1,5 +1,6 @@
 import DiskStore
 import HTTPCaching
+import HTTPSemantics
 import HTTPTypes
 public import MemoryCache
 import Transfer
@@ -35,9 +36,8 @@ extension DownloadCache {
         var request = request.file
         request.method = .get
         request.policy = .returnCacheDataDontLoad
-        for name in [HTTPField.Name.range, .ifRange, .ifNoneMatch, .ifModifiedSince, .cacheControl] {
-            request.fields[name] = nil
-        }
+        request.fields = request.fields.withoutConditions
+        request.fields[.cacheControl] = nil
         return try await storedFile(for: request)
     }
 

@@ -1,6 +1,7 @@
 import DiskStore
 import FoundationEssentials
 import HTTPCaching
+import HTTPSemantics
 public import HTTPTypes
 import MemoryCache
 import Synchronization
@@ -255,16 +256,5 @@ final class HotResponses: Sendable {
         var statistics = memory?.statistics ?? MemoryCacheStatistics(limits: limits)
         statistics.counts.hits += reuses.load(ordering: .relaxed)
         return statistics
-    }
-}
-
-extension HTTPFields {
-    /// The fields without the client's own conditions and range.
-    fileprivate var withoutConditions: HTTPFields {
-        var fields = self
-        for name in [HTTPField.Name.range, .ifRange, .ifNoneMatch, .ifModifiedSince] where contains(name) {
-            fields[name] = nil
-        }
-        return fields
     }
 }

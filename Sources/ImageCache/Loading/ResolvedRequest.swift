@@ -124,13 +124,9 @@ final class ResolvedRequest: Sendable {
         }
     }
 
-    /// The fields that a request for a file must not contain: it asks for the whole representation, and the cache itself validates it.
-    private static let ownFields: [HTTPField.Name] = [
-        .range, .ifRange, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince,
-    ]
-
+    /// A request for a file asks for the whole representation, and the cache itself validates it.
     private static func checkFields(of request: FileRequest) throws(ImageCacheError) {
-        for name in ownFields where request.fields.contains(name) {
+        for name in HTTPFields.conditionNames where request.fields.contains(name) {
             throw ImageCacheError(
                 .invalidRequest, message: "the cache sends the field \(name.rawName) itself")
         }

@@ -2,6 +2,7 @@ import HTTPSemantics
 import HTTPServer
 import HTTPTypes
 import ImageCache
+import Zsync
 
 /// Serves `/zsync/VERSION/PATH`: the control file of zsync of the complete stored body at PATH.
 ///
@@ -23,9 +24,7 @@ struct ControlFileEndpoint: RequestHandler {
         var request = incoming
         request.head.target = .path(path)
         request.head.method = .head
-        for name in [HTTPField.Name.range, .ifRange, .ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince] {
-            request.head.fields[name] = nil
-        }
+        request.head.fields = request.head.fields.withoutConditions
         guard let forwarded = proxy.request(for: request) else { return Self.missing }
         do throws(ImageCacheError) {
             guard let file = try await cache.storedFile(for: forwarded), file.response.status == .ok,
@@ -36,10 +35,10 @@ struct ControlFileEndpoint: RequestHandler {
             guard body.head.status == .ok, ControlFiles.version(of: body.head.headerFields) == version else {
                 return body.error == nil ? Self.missing : body
             }
-            guard let made = try await ControlFiles.file(of: file, at: path, in: cache) else {
+            guard let made = try await ControlFiles.file(of: file, in: cache) else {
                 return .failure(500, "control-file", "The control file could not be made.")
             }
-            return Self.response(with: made, of: body, to: incoming)
+            return Self.response(with: ControlFiles.content(made, of: path), of: body, to: incoming)
         } catch {
             return Response(failure: error)
         }
@@ -55,19 +54,15 @@ struct ControlFileEndpoint: RequestHandler {
         .known("Content-MD5"), .known("Digest"), .known("Repr-Digest"),
     ]
 
-    private static func response(with file: DerivedFile, of body: Response, to incoming: Request) -> Response {
-        let (content, length): (Response.Body, Int64) =
-            switch file.content {
-            case .bytes(let bytes): (.bytes(bytes), Int64(bytes.count))
-            case .stored(let stored):
-                (.file(Response.FileContent(stored.descriptor, 0..<stored.size, ownedBy: stored)), stored.size)
-            }
+    private static func response(
+        with content: (Response.Body, length: Int64), of body: Response, to incoming: Request
+    ) -> Response {
         var response = body
         // The validators stay: they tell which version of the body the control file is for.
         for name in bodyFields { response.head.headerFields[name] = nil }
-        response.head.headerFields[.contentType] = ControlFiles.mediaType
-        response.head.headerFields[.contentLength] = String(length)
-        response.body = incoming.method == .head ? .none : content
+        response.head.headerFields[.contentType] = ZsyncControl.mediaType
+        response.head.headerFields[.contentLength] = String(content.length)
+        response.body = incoming.method == .head ? .none : content.0
         return response
     }
 }

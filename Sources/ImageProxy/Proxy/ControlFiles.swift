@@ -1,5 +1,6 @@
 import Digests
 import HTTPSemantics
+import HTTPServer
 import HTTPTypes
 import ImageCache
 import Zsync
@@ -12,7 +13,6 @@ import Zsync
 enum ControlFiles {
     /// The path prefix of control files.
     static let pathPrefix = "/zsync/"
-    static let mediaType = "application/x-zsync"
     /// The name of the files among those that are made from a stored body.
     private static let kind = "zsync"
     /// The shortest body that has a control file, in bytes. A shorter one is fetched whole in little time.
@@ -34,7 +34,7 @@ enum ControlFiles {
             length >= leastLength, target.utf8.allSatisfy(OriginalReference.isInReference),
             let version = version(of: head.headerFields)
         else { return nil }
-        return "<\(pathPrefix)\(version)\(target)>; rel=\"describedby\"; type=\"\(mediaType)\""
+        return "<\(pathPrefix)\(version)\(target)>; rel=\"describedby\"; type=\"\(ZsyncControl.mediaType)\""
     }
 
     /// Splits the target of a control file into the version and the target of its body.
@@ -47,19 +47,33 @@ enum ControlFiles {
         return (String(rest[..<slash]), String(rest[slash...]))
     }
 
-    /// The control file of a stored body, which is made once and then stored.
-    static func file(
-        of body: CachedFile, at target: String, in cache: DownloadCache
-    ) async throws(ImageCacheError) -> DerivedFile? {
-        // Its readers take the name from the URL.
-        return try await cache.derivedFile(kind, of: body) { file in
+    /// The control file of a stored body, which is made once and then stored. It has no URL: clients may know the body under several.
+    static func file(of body: CachedFile, in cache: DownloadCache) async throws(ImageCacheError) -> DerivedFile? {
+        try await cache.derivedFile(kind, of: body) { file in
             guard let seed = SeedFile(file.path) else { return nil }
-            var blockSize = ZsyncControl.blockSize(for: seed.size)
-            while seed.size / Int64(blockSize) >= mostBlocks { blockSize *= 2 }
             let made = try? ZsyncControl.made(
-                length: seed.size, blockSize: blockSize, filename: nil, url: target
+                length: seed.size, blockSize: ZsyncControl.blockSize(for: seed.size, mostBlocks: mostBlocks)
             ) { seed.read(at: $0, into: $1) }
             return made?.encoded
+        }
+    }
+
+    /// The content of a control file for a client that knows the body under a target, and its length in bytes.
+    static func content(_ file: DerivedFile, of target: String) -> (Response.Body, length: Int64) {
+        let skipped = ZsyncControl.firstLine.utf8.count
+        let head = Array("\(ZsyncControl.firstLine)URL: \(target)\n".utf8)
+        switch file {
+        case .bytes(let bytes):
+            let all = head + bytes.dropFirst(skipped)
+            return (.bytes(all), Int64(all.count))
+        case .stored(let stored):
+            let length = Int64(head.count) + stored.size - Int64(skipped)
+            let body = Response.Body.stream(length: length) { writer in
+                try await writer.write(head)
+                try await writer.write(stored.descriptor, Int64(skipped)..<stored.size)
+                withExtendedLifetime(stored) {}
+            }
+            return (body, length)
         }
     }
 }
@@ -67,9 +81,6 @@ enum ControlFiles {
 extension HTTPResponse {
     /// The length of the complete representation in bytes: that of a 206 is in `Content-Range` (RFC 9110 section 14.4).
     fileprivate var completeLength: Int64? {
-        if status == .partialContent {
-            return headerFields[.contentRange]?.split(separator: "/").last.flatMap { Int64($0) }
-        }
-        return headerFields[.contentLength].flatMap { Int64($0) }
+        status == .partialContent ? ContentRange(headerFields)?.total : ContentLength.value(of: headerFields)
     }
 }

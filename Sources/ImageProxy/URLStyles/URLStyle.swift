@@ -123,18 +123,7 @@ struct TranslatedOptions {
 
     /// The image target with these options.
     func target(of original: String) -> String {
-        var words = members.map { name, value in
-            let bytes = value.utf8.reduce(into: [UInt8]()) { text, byte in
-                if byte == UInt8(ascii: ",") || byte == UInt8(ascii: "/") || !OriginalReference.isInReference(byte)
-                    || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") || byte == UInt8(ascii: "%")
-                {
-                    PercentEncoding.append(byte, to: &text)
-                } else {
-                    text.append(byte)
-                }
-            }
-            return "\(name)=\(String(decoding: bytes, as: UTF8.self))"
-        }
+        var words = members.map { "\($0.name)=\(PercentEncoding.encodedComponent($0.value))" }
         if let preset { words.insert(preset, at: 0) }
         if words.isEmpty { words = ["format=auto"] }
         return Router.imagePrefix + words.joined(separator: ",") + Self.path(of: original)

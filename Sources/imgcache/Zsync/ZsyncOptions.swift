@@ -128,7 +128,7 @@ struct ZsyncOptions: ParsableArguments {
     static func announcedURL(in fields: HTTPFields, base: String) -> String? {
         guard let base = try? HTTPURL(base) else { return nil }
         for link in WebLink.all(in: fields) where link.relations.contains("describedby") {
-            guard link.type == "application/x-zsync" else { continue }
+            guard link.type == ZsyncControl.mediaType else { continue }
             return try? HTTPURL(reference: link.target, relativeTo: base).text
         }
         return nil
