@@ -100,18 +100,24 @@ import Testing
         async throws
     {
         let bench = try Bench(representation)
-        func isOpen(after time: Duration = .zero) -> Bool {
-            bench.cache.fetcher.openPartials.withLock { partials in
-                if time > .zero { return partials.removeOld(at: .now + time) }
-                return !partials.isEmpty
+        let fetcher = bench.cache.fetcher
+        let request = try ResolvedRequest(narrow: bench.request { $0.fields[.range] = "bytes=0-9" }, by: fetcher.rules)
+        /// Opens the incomplete body, once its block is stored.
+        func open() async throws -> OpenPartials.Item {
+            while true {
+                _ = try await get(0..<10, .proxied, of: bench)
+                if let item = try fetcher.openPartial(for: request) { return item }
             }
         }
-        for time in [Duration.seconds(61), .zero] {
-            for _ in 0..<2 { _ = try await get(0..<10, .proxied, of: bench) }
-            #expect(isOpen() && isOpen(after: .seconds(1)))
-            if time > .zero { #expect(!isOpen(after: time)) } else { await bench.cache.close() }
-            #expect(!isOpen())
-        }
+        let item = try await open()
+        var partials = OpenPartials()
+        partials.insert(item, for: request.key)
+        #expect(partials.removeOld(at: item.opened + .seconds(59)) && !partials.isEmpty)
+        #expect(!partials.removeOld(at: item.opened + .seconds(61)) && partials.isEmpty)
+        _ = try await open()
+        #expect(!fetcher.openPartials.withLock(\.isEmpty))
+        await bench.cache.close()
+        #expect(fetcher.openPartials.withLock(\.isEmpty))
     }
 
     @Test(arguments: consumers)
