@@ -101,15 +101,14 @@ final class DerivedImage: Sendable {
     struct Response: Sendable {
         let freshness: DerivedFreshness
         let lastModified: String?
-        /// The time at which the original was fresh. If the clock is earlier than this, it was set back, and the age is unknown.
-        let checked: Date
+        let responseTime: Date
         /// The reason why the stored original was not used.
         let unusedReason: UnusedReason?
 
         init(_ file: CachedFile, rules: CacheRules, at now: Date) {
             freshness = DerivedFreshness(of: file.response, rules: rules, at: now)
             lastModified = file.response.fields[.lastModified]
-            checked = now
+            responseTime = file.response.responseTime
             unusedReason = file.unusedReason
         }
     }

@@ -97,7 +97,8 @@ final class ImagePipeline: Sendable {
 
     /// True if an image in memory may be used without looking up its original.
     private func isUsable(_ image: DerivedImage, for request: FileRequest) -> Bool {
-        request.mayUseMemory(freshUntil: image.freshUntil, checked: image.response.checked, now: fetcher.now())
+        request.mayUseMemory(
+            freshUntil: image.freshUntil, responseTime: image.response.responseTime, now: fetcher.now())
     }
 
     // MARK: Rendering

@@ -132,9 +132,9 @@ final class HotResponses: Sendable {
     }
 
     private func plain(_ entry: Entry, _ request: FileRequest) -> HotResponse? {
-        let now = now().timeIntervalSince1970
-        // After the clock was set back, the age is unknown.
-        guard now < entry.freshUntil, now >= entry.response.responseTime.timeIntervalSince1970 - 1,
+        let time = now()
+        let now = time.timeIntervalSince1970
+        guard now < entry.freshUntil, !CacheRules.clockWentBack(since: entry.response.responseTime, now: time),
             matches(entry, request)
         else { return nil }
         var head = entry.head

@@ -141,7 +141,7 @@ extension DownloadCache {
     ) {
         let held = ValueMemory.Held(
             value, generation, entry, freshUntil: record.expires ?? .distantFuture,
-            checked: Date(timeIntervalSince1970: record.stored))
+            responseTime: Date(timeIntervalSince1970: record.stored))
         values.keep(held, for: memoryKey(place, record.version, Value.self), cost: cost)
     }
 

@@ -149,9 +149,10 @@ extension DownloadCache {
         _ value: Value, of file: CachedFile, _ request: FileRequest, _ key: ValueMemory.Key, cost: Int
     ) {
         guard file.isStored, request.isPlainGet, cost < .max else { return }
-        let now = fetcher.now()
-        let freshUntil = file.freshUntil(now, fetcher.rules, request.freshnessOverride)
-        let held = ValueMemory.Held(value, file.generation, file.body.entry, freshUntil: freshUntil, checked: now)
+        let held = ValueMemory.Held(
+            value, file.generation, file.body.entry,
+            freshUntil: file.freshUntil(fetcher.now(), fetcher.rules, request.freshnessOverride),
+            responseTime: file.response.responseTime)
         values.keep(held, for: key, cost: cost)
     }
 }

@@ -32,8 +32,7 @@ extension DownloadCache {
         let freshUntil = file.freshUntil(now, fetcher.rules, request.freshnessOverride)
         let held = ValueMemory.Held(
             Lookup(candidate: candidate, freshUntil: freshUntil), file.generation, file.body.entry,
-            freshUntil: freshUntil,
-            checked: now)
+            freshUntil: freshUntil, responseTime: file.response.responseTime)
         let key = ValueMemory.Key(request, as: Lookup.self, by: fetcher.rules)
         values.keep(held, for: key, cost: ValueMemory.lookupCost)
     }

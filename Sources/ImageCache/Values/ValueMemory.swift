@@ -56,18 +56,20 @@ final class ValueMemory: Sendable {
         let value: any Sendable
         let generation: Generation
         let freshUntil: Date
-        /// The time at which it was fresh. If the clock is earlier than this, it was set back, and the age is unknown.
-        let checked: Date
+        /// The time of the response that the value was made from, or of the storage of an application's value.
+        let responseTime: Date
         /// The entry that the value was made from.
         let entry: StoredEntry
         private let lastTouch: Locked<ContinuousClock.Instant>
 
-        init(_ value: any Sendable, _ generation: Generation, _ entry: StoredEntry, freshUntil: Date, checked: Date) {
+        init(
+            _ value: any Sendable, _ generation: Generation, _ entry: StoredEntry, freshUntil: Date, responseTime: Date
+        ) {
             self.value = value
             self.generation = generation
             self.entry = entry
             self.freshUntil = freshUntil
-            self.checked = checked
+            self.responseTime = responseTime
             lastTouch = Locked(.now)
         }
 
@@ -101,7 +103,7 @@ final class ValueMemory: Sendable {
     /// The entry in memory that may be used for a request without reading the store.
     func held(_ key: Key, for request: FileRequest) -> Held? {
         guard request.isPlainGet, let held = memory.value(for: key),
-            request.mayUseMemory(freshUntil: held.freshUntil, checked: held.checked, now: now())
+            request.mayUseMemory(freshUntil: held.freshUntil, responseTime: held.responseTime, now: now())
         else { return nil }
         return current(held)
     }
@@ -109,7 +111,9 @@ final class ValueMemory: Sendable {
     /// The entry in memory of an application's value, if it is valid.
     func held(_ key: Key) -> Held? {
         let now = now()
-        guard let held = memory.value(for: key), held.freshUntil > now, held.checked <= now + 1 else { return nil }
+        guard let held = memory.value(for: key), held.freshUntil > now,
+            !CacheRules.clockWentBack(since: held.responseTime, now: now)
+        else { return nil }
         return current(held)
     }
 
@@ -136,12 +140,12 @@ extension FileRequest {
     var isPlainGet: Bool { method == .get && body == nil }
 
     /// Returns true if the policy and the fields allow the use of an entry in memory.
-    func mayUseMemory(freshUntil: Date, checked: Date, now: Date) -> Bool {
+    func mayUseMemory(freshUntil: Date, responseTime: Date, now: Date) -> Bool {
         switch policy {
         case .returnCacheDataElseLoad, .returnCacheDataDontLoad: true
         case .useProtocolCachePolicy:
             !fields.contains(where: \.isCacheDirective)
-                && freshUntil > now && checked <= now + 1
+                && freshUntil > now && !CacheRules.clockWentBack(since: responseTime, now: now)
         default: false
         }
     }
