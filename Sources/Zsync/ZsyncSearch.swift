@@ -287,15 +287,10 @@ package struct ZsyncSearch {
 
     /// The ranges of the file whose blocks were not found, in order.
     package var missing: [Range<Int64>] {
-        var ranges: [Range<Int64>] = []
+        var missing = RangeSet<Int64>()
         for index in 0..<control.blockCount where place(ofBlock: index) == nil {
-            let range = control.range(ofBlock: index)
-            if let last = ranges.last, last.upperBound == range.lowerBound {
-                ranges[ranges.count - 1] = last.lowerBound..<range.upperBound
-            } else {
-                ranges.append(range)
-            }
+            missing.insert(contentsOf: control.range(ofBlock: index))
         }
-        return ranges
+        return Array(missing.ranges)
     }
 }

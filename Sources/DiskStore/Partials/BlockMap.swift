@@ -49,45 +49,26 @@ struct BlockMap: Equatable, Sendable {
     ///
     /// - Parameter tails: Bytes at the starts of incomplete blocks, each within one block.
     func held(total: Int64?, tails: [Range<Int64>] = []) -> [Range<Int64>] {
-        var ranges: [Range<Int64>] = []
-        func add(_ range: Range<Int64>) {
-            let range = range.clamped(to: 0..<(total ?? Int64.max))
-            if range.isEmpty { return }
-            if let last = ranges.last, last.upperBound == range.lowerBound {
-                ranges[ranges.count - 1] = last.lowerBound..<range.upperBound
-            } else {
-                ranges.append(range)
-            }
-        }
-        var tails = tails.filter { !self[Self.index(of: $0.lowerBound)] }.sorted { $0.lowerBound < $1.lowerBound }[...]
+        Array(heldSet(total: total, tails: tails).ranges)
+    }
+
+    private func heldSet(total: Int64?, tails: [Range<Int64>]) -> RangeSet<Int64> {
+        var held = RangeSet(tails.filter { !self[Self.index(of: $0.lowerBound)] })
         var first: Int64 = 0
         var next = prefix
         while first < end {
-            while let before = tails.first, before.lowerBound < Self.start(of: first) {
-                add(before)
-                tails.removeFirst()
-            }
-            add(Self.start(of: first)..<Self.start(of: next))
+            held.insert(contentsOf: Self.start(of: first)..<Self.start(of: next))
             first = next
             while first < end && !self[first] { first += 1 }
             next = first
             while self[next] { next += 1 }
         }
-        for tail in tails { add(tail) }
-        return ranges
+        return held.intersection(RangeSet(0..<(total ?? Int64.max)))
     }
 
     /// The missing byte ranges, in order; open-ended if the total is unknown.
     func missing(total: Int64?, tails: [Range<Int64>] = []) -> [Range<Int64>] {
-        var ranges: [Range<Int64>] = []
-        var position: Int64 = 0
-        for held in held(total: total, tails: tails) {
-            if position < held.lowerBound { ranges.append(position..<held.lowerBound) }
-            position = held.upperBound
-        }
-        let stop = total ?? Int64.max
-        if position < stop { ranges.append(position..<stop) }
-        return ranges
+        Array(RangeSet(0..<(total ?? Int64.max)).subtracting(heldSet(total: total, tails: tails)).ranges)
     }
 
     /// The number of bytes in the blocks.

@@ -41,16 +41,8 @@ package final class IncompleteBody: Sendable {
     package func missing(in range: Range<Int64>) -> [Range<Int64>] {
         let blocks = blocks(in: range)
         return state.withLock { state in
-            var ranges: [Range<Int64>] = []
-            for block in blocks where !state.partial.blocks[block] {
-                let bytes = BlockMap.range(of: block, total: total)
-                if let last = ranges.last, last.upperBound == bytes.lowerBound {
-                    ranges[ranges.count - 1] = last.lowerBound..<bytes.upperBound
-                } else {
-                    ranges.append(bytes)
-                }
-            }
-            return ranges
+            let missing = blocks.filter { !state.partial.blocks[$0] }
+            return Array(RangeSet(missing.map { BlockMap.range(of: $0, total: total) }).ranges)
         }
     }
 

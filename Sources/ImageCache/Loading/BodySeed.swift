@@ -50,7 +50,7 @@ package final class SeededPieces: BodySeed {
 
     package var missing: [Range<Int64>] {
         let files = files
-        return files.indices.filter { files[$0] == nil }.map { range(ofPiece: $0) }.merged(over: 0)
+        return Array(RangeSet(files.indices.filter { files[$0] == nil }.map { range(ofPiece: $0) }).ranges)
     }
 
     package func read(_ range: Range<Int64>, into buffer: UnsafeMutableRawBufferPointer) -> Bool {

@@ -12,7 +12,7 @@ final class SeededBody {
     private let seed: any BodySeed
     private let writer: BodyWriter
     /// The ranges that the transfer brings.
-    private var holes: [Range<Int64>]
+    private var holes: RangeSet<Int64>
     /// The end of the range that is being received.
     private var rangeEnd: Int64 = 0
 
@@ -20,8 +20,8 @@ final class SeededBody {
 
     /// `nil` if no file has bytes of the body.
     init?(_ seed: any BodySeed, in writer: BodyWriter) {
-        holes = seed.missing.merged(over: Self.leastGap)
-        if holes == [0..<seed.total] { return nil }
+        holes = RangeSet(seed.missing).closingGaps(upTo: Self.leastGap)
+        if holes == RangeSet(0..<seed.total) { return nil }
         self.seed = seed
         self.writer = writer
     }
@@ -31,8 +31,8 @@ final class SeededBody {
     /// The ranges that the transfer has not brought yet.
     var missing: [Range<Int64>] {
         let written = written
-        let missing = written.intersection(holes)
-        return missing.isEmpty ? written : missing
+        let missing = RangeSet(written).intersection(holes)
+        return missing.isEmpty ? written : Array(missing.ranges)
     }
 
     /// Copies all blocks without a hole, as far as they are not written.
@@ -45,12 +45,12 @@ final class SeededBody {
                 // The first one may go on with a block that is incomplete.
                 let part = position..<min(Self.blockEnd(position), range.upperBound)
                 position = part.upperBound
-                guard [part].intersection(holes).isEmpty else { continue }
+                guard holes.isDisjoint(RangeSet(part)) else { continue }
                 let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<part.count])
                 if seed.read(part, into: bytes) {
                     try writer.write(UnsafeRawBufferPointer(bytes), at: part.lowerBound)
                 } else {
-                    holes = (holes + [part]).sorted { $0.lowerBound < $1.lowerBound }.merged(over: 0)
+                    holes.insert(contentsOf: part)
                 }
             }
         }
@@ -70,7 +70,7 @@ final class SeededBody {
     func endRange() throws {
         guard rangeEnd % BodyWriter.unit > 0 else { return }
         let end = min(Self.blockEnd(rangeEnd), total)
-        let next = holes.first { $0.lowerBound >= rangeEnd }?.lowerBound ?? end
+        let next = holes.ranges.first { $0.lowerBound >= rangeEnd }?.lowerBound ?? end
         try copy(rangeEnd..<min(end, next))
     }
 
@@ -89,30 +89,13 @@ final class SeededBody {
     }
 }
 
-extension [Range<Int64>] {
-    /// Ranges in order, of which those with a gap of at most so many bytes are one.
-    func merged(over gap: Int64) -> [Range<Int64>] {
-        reduce(into: []) { ranges, range in
-            if let last = ranges.last, range.lowerBound - last.upperBound <= gap {
-                ranges[ranges.count - 1] = last.lowerBound..<range.upperBound
-            } else {
-                ranges.append(range)
-            }
+extension RangeSet<Int64> {
+    /// The set, with the gaps between its ranges that are of at most so many bytes.
+    func closingGaps(upTo length: Int64) -> RangeSet {
+        var whole = self
+        for (range, next) in zip(ranges, ranges.dropFirst()) where next.lowerBound - range.upperBound <= length {
+            whole.insert(contentsOf: range.upperBound..<next.lowerBound)
         }
-    }
-
-    /// The parts of these ranges that are in other ones. Both are in order, without overlap.
-    func intersection(_ others: [Range<Int64>]) -> [Range<Int64>] {
-        var parts: [Range<Int64>] = []
-        var index = 0
-        for range in self {
-            while index < others.count, others[index].upperBound <= range.lowerBound { index += 1 }
-            var other = index
-            while other < others.count, others[other].lowerBound < range.upperBound {
-                parts.append(range.clamped(to: others[other]))
-                other += 1
-            }
-        }
-        return parts
+        return whole
     }
 }

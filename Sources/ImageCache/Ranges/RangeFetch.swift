@@ -399,8 +399,8 @@ final class RangeFetch: Sendable {
         do throws(StoreError) { try body.verify(window) } catch { throw ImageCacheError(error) }
         let wanted = state.withLock { state -> [(number: Int, range: Range<Int64>)] in
             if state.isOutdated { return [] }
-            let requested = state.runs.values.map(\.range)
-            return body.missing(in: window).flatMap { $0.subtracting(requested) }.map { range in
+            let requested = RangeSet(state.runs.values.map(\.range))
+            return RangeSet(body.missing(in: window)).subtracting(requested).ranges.map { range in
                 state.lastRun += 1
                 state.runs[state.lastRun] = Run(range: range)
                 return (state.lastRun, range)
@@ -488,20 +488,6 @@ final class RangeFetch: Sendable {
     func openedBody() throws(ImageCacheError) -> PartialBody {
         guard let body = state.withLock({ $0.body }) else { throw changed }
         do throws(StoreError) { return try body.opened() } catch { throw ImageCacheError(error) }
-    }
-}
-
-extension Range<Int64> {
-    /// The parts that are in none of the other ranges, in order.
-    func subtracting(_ others: [Range<Int64>]) -> [Range<Int64>] {
-        var parts: [Range<Int64>] = []
-        var position = lowerBound
-        for other in others.sorted(by: { $0.lowerBound < $1.lowerBound }) where other.overlaps(self) {
-            if position < other.lowerBound { parts.append(position..<other.lowerBound) }
-            position = Swift.max(position, other.upperBound)
-        }
-        if position < upperBound { parts.append(position..<upperBound) }
-        return parts
     }
 }
 

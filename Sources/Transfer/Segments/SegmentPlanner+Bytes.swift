@@ -42,13 +42,12 @@ extension SegmentPlanner {
         let reach = isNeeded ? .max : connection.end + Int64(own * meter.startTime)
         let other = connections.filter { $0.key != id && $0.value.rest > 0 && $0.value.position >= connection.end }
             .min { $0.value.position < $1.value.position }
-        if let index = free.firstIndex(where: { $0.lowerBound >= connection.end }),
-            free[index].lowerBound < other?.value.position ?? .max
+        if let hole = free.ranges.first(where: { $0.lowerBound >= connection.end }),
+            hole.lowerBound < other?.value.position ?? .max
         {
-            let hole = free[index]
             let end = min(hole.upperBound, connection.requestedEnd)
             guard hole.lowerBound <= reach, hole.lowerBound < end else { return (false, nil) }
-            if end == hole.upperBound { free.remove(at: index) } else { free[index] = end..<hole.upperBound }
+            free.remove(contentsOf: hole.lowerBound..<end)
             move(id, to: hole.lowerBound..<end)
             return (true, nil)
         }

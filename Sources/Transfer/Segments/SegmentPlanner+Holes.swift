@@ -5,16 +5,12 @@ extension SegmentPlanner {
     mutating func take(
         below limit: Int64, for source: Int, at now: MonotonicTime
     ) -> (Range<Int64>, stopped: ID?)? {
-        if let first = free.first, first.lowerBound < limit {
+        if let first = free.ranges.first, first.lowerBound < limit {
             let wanted = min(limit, first.lowerBound + longestPiece(for: source))
             var end = first.upperBound
             if wanted < end { end = cut(before: wanted, after: first.lowerBound) ?? min(end, alignedUp(wanted)) }
             let hole = first.lowerBound..<end
-            if hole.upperBound == first.upperBound {
-                free.removeFirst()
-            } else {
-                free[0] = hole.upperBound..<first.upperBound
-            }
+            free.remove(contentsOf: hole)
             return (hole, nil)
         }
         let late = connections.filter {
@@ -61,7 +57,7 @@ extension SegmentPlanner {
         }
         guard let best, let victim = connections[best.id] else { return nil }
         connections[best.id]?.end = best.piece.lowerBound
-        if best.piece.upperBound < victim.end { release(best.piece.upperBound..<victim.end) }
+        if best.piece.upperBound < victim.end { free.insert(contentsOf: best.piece.upperBound..<victim.end) }
         return best.piece
     }
 

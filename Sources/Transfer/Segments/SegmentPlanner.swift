@@ -94,8 +94,8 @@ struct SegmentPlanner {
     static let stream: ID = 0
 
     let rules: Rules
-    /// The free holes, in order.
-    var free: [Range<Int64>] = []
+    /// The free holes.
+    var free: RangeSet<Int64>
     var connections: [ID: Connection] = [:]
     /// The hosts that have the body. The first one is the stream's.
     var sources: [Source]
@@ -127,17 +127,12 @@ struct SegmentPlanner {
         }
         trial = ConnectionTrial(most: min(rules.mostInAll, self.sources.reduce(0) { $0 + $1.most }))
         meter = RateMeter(latency: latency, at: now)
-        for range in missing {
-            for (start, end) in [
-                (range.lowerBound, min(range.upperBound, stream.lowerBound)),
-                (max(range.lowerBound, stream.upperBound), range.upperBound),
-            ] where start < end { free.append(start..<end) }
-        }
+        free = RangeSet(missing).subtracting(RangeSet(stream))
         connections[Self.stream] = Connection(stream, requestedEnd: requestedEnd, begunAt: now, at: now)
     }
 
     /// The number of bytes that are missing.
-    var rest: Int64 { connections.values.reduce(free.reduce(0) { $0 + Int64($1.count) }) { $0 + $1.rest } }
+    var rest: Int64 { connections.values.reduce(free.ranges.reduce(0) { $0 + Int64($1.count) }) { $0 + $1.rest } }
 
     /// The end of each connection's hole.
     var ends: [(id: ID, offset: Int64)] { connections.map { ($0, $1.end) } }
@@ -171,7 +166,7 @@ struct SegmentPlanner {
             guard let (hole, stopped) = take(below: limit, for: source, at: now) else { break }
             if let stopped { actions.append(.stop(stopped)) }
             guard sources[source].isOpen else {
-                release(hole)
+                free.insert(contentsOf: hole)
                 continue
             }
             connections[nextID] = Connection(
@@ -235,17 +230,6 @@ struct SegmentPlanner {
 
     mutating func giveBack(_ id: ID) {
         guard let connection = connections.removeValue(forKey: id), connection.rest > 0 else { return }
-        release(connection.position..<connection.end)
-    }
-
-    mutating func release(_ hole: Range<Int64>) {
-        let index = free.firstIndex { $0.lowerBound > hole.lowerBound } ?? free.count
-        free.insert(hole, at: index)
-        if index + 1 < free.count, free[index].upperBound == free[index + 1].lowerBound {
-            free[index] = free[index].lowerBound..<free.remove(at: index + 1).upperBound
-        }
-        if index > 0, free[index - 1].upperBound == free[index].lowerBound {
-            free[index - 1] = free[index - 1].lowerBound..<free.remove(at: index).upperBound
-        }
+        free.insert(contentsOf: connection.position..<connection.end)
     }
 }

@@ -83,12 +83,11 @@ import Testing
         #expect(completes == reading.completes)
     }
 
-    @Test func `what is subtracted from a range leaves its parts in order`() {
-        let range: Range<Int64> = 10..<50
-        #expect(range.subtracting([]) == [10..<50])
-        #expect(range.subtracting([0..<10, 50..<60]) == [10..<50])
-        #expect(range.subtracting([30..<40, 0..<20]) == [20..<30, 40..<50])
-        #expect(range.subtracting([20..<30, 25..<45]) == [10..<20, 45..<50])
-        #expect(range.subtracting([0..<100]) == [])
+    @Test func `ranges with a short gap between them become one`() {
+        let set = RangeSet<Int64>([0..<10, 14..<20, 25..<30, 90..<91])
+        #expect(Array(set.closingGaps(upTo: 4).ranges) == [0..<20, 25..<30, 90..<91])
+        #expect(Array(set.closingGaps(upTo: 5).ranges) == [0..<30, 90..<91])
+        #expect(set.closingGaps(upTo: 3) == set)
+        #expect(RangeSet<Int64>().closingGaps(upTo: 9).isEmpty)
     }
 }
