@@ -135,7 +135,8 @@ enum Golden {
             let words = line.split(separator: " ")
             return Dictionary(
                 uniqueKeysWithValues: stride(from: 0, to: words.count - 1, by: 2).map {
-                    (String(words[$0]), UInt64(words[$0 + 1]) ?? 0)
+                    (index: Int) -> (String, UInt64) in
+                    (String(words[index]), UInt64(words[index + 1]) ?? 0)
                 })
         }
     }

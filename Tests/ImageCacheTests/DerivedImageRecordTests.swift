@@ -29,7 +29,9 @@ import Testing
     @Test func `one of the version before is read, without them`() throws {
         let current = record(nil).encoded
         // The version, three numbers; then an optional text and a byte were added.
-        let former = [0x81] + current[1..<25] + current[(25 + 1 + 1 + 4 + 1)...]
+        var former = current
+        former[0] = 0x81
+        former.removeSubrange(25..<32)
         let decoded = try #require(DerivedImageRecord(decoding: former))
         #expect(decoded.original == 7 && decoded.format == nil && decoded.damage == nil && decoded.response == response)
     }

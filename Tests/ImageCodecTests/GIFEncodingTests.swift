@@ -19,8 +19,8 @@ import Testing
     private func picture(
         width: Int = 70, height: Int = 30, colors: Int, transparent: Bool, _ random: inout SeededGenerator
     ) throws -> DecodedImage {
-        let palette = (0..<colors).map {
-            SIMD4(UInt8(truncatingIfNeeded: $0 * 3), UInt8($0 & 255), UInt8($0 >> 8), 255)
+        let palette = (0..<colors).map { (index: Int) -> SIMD4<UInt8> in
+            SIMD4(UInt8(truncatingIfNeeded: index * 3), UInt8(index & 255), UInt8(index >> 8), 255)
         }
         return try DecodedImage(width: width, height: height) { memory in
             for index in 0..<(width * height) {

@@ -114,7 +114,10 @@ import Testing
         // Of the primary image of three.heic, found by the header of its unit: type 33, layer 0.
         let file = try bytes("three.heic")
         let start = try #require(
-            (0..<file.count - 2).first { file[$0] == 0x42 && file[$0 + 1] == 1 && file[$0 + 2] & 0xF0 == 0 })
+            (0..<file.count - 2).first { (index: Int) -> Bool in
+                guard file[index] == 0x42, file[index + 1] == 1 else { return false }
+                return file[index + 2] & 0xF0 == 0
+            })
         var (pixels, chroma): (UInt64, UInt32) = (0, 0)
         let unit = Array(file[start..<min(start + 60, file.count)])
         #expect(icodec_hevc_size(unit, unit.count, &pixels, &chroma))

@@ -28,7 +28,7 @@ struct FileBatchTests {
         let bench = try bench()
         let batch = bench.cache.files(for: Self.requests(20), width: 3)
         let files = try await batch.files()
-        #expect(files.map(\.size) == (0..<20).map { Int64(1000 + $0) })
+        #expect(files.map(\.size) == Array(Int64(1000)..<1020))
         let sum = files.reduce(0) { $0 + $1.size }
         let end = batch.latestProgress
         #expect(end.requested == 20 && end.loaded == 20 && end.failed == 0)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.serialized, .timeLimit) struct HistoryTests {
+@Suite(.timeLimit) struct HistoryTests {
     /// The number of histories; `IMGCACHE_HISTORIES` sets it (scripts/soak).
     private static let histories =
         ProcessInfo.processInfo.environment["IMGCACHE_HISTORIES"].flatMap { Int($0) } ?? 1_000
@@ -11,12 +11,16 @@ import Testing
     private static let onlySeed =
         ProcessInfo.processInfo.environment["IMGCACHE_HISTORY_SEED"].flatMap { UInt64($0) }
 
-    @Test(arguments: [true, false])
-    func `every response of random histories is one that the origin's history allows`(isShared: Bool) async throws {
-        var seeds = SeededGenerator(for: "histories")
+    /// Parts run at the same time.
+    @Test(arguments: [true, false], 0..<4)
+    func `every response of random histories is one that the origin's history allows`(
+        isShared: Bool, part: Int
+    ) async throws {
+        var seeds = SeededGenerator(for: "histories, part \(part)")
+        for _ in 0..<part { seeds = SeededGenerator(seed: seeds.next()) }
         var tally = History.Tally()
         // New directories now and then, so that one history's leftovers do not drown the next one's.
-        for batch in 0..<max(1, Self.histories / 50) {
+        for batch in 0..<max(1, Self.histories / 200) {
             let directory = try TestDirectory()
             let origin = try HistoryOrigin()
             for number in 0..<50 {
@@ -35,7 +39,7 @@ import Testing
             }
             origin.stop()
         }
-        print("histories: \(Self.histories), \(tally)")
+        print("histories: \(max(1, Self.histories / 200) * 50), \(tally)")
         // One history alone need not have all of them.
         guard Self.onlySeed == nil else { return }
         #expect(tally.hits * 10 > tally.requests && tally.revalidations > 0 && tally.resumptions > 0)
