@@ -1,7 +1,7 @@
 /// Memory for blocks of bodies. Blocks that were returned are used again.
 ///
 /// A block is taken on one thread and returned on another. The allocator would return its memory to the system, and the next block would need
-/// each page anew: in a virtual machine, that costs more than the download of a small file.
+/// new pages: in a virtual machine, that costs more than the download of a small file.
 package struct BlockMemory {
     /// The sizes of blocks in bytes, and the number of blocks of each size that are kept: 6 MiB in all.
     private static let classes = [(size: 32 << 10, kept: 64), (size: 256 << 10, kept: 16)]

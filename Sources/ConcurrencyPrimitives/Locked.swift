@@ -9,7 +9,7 @@ public import Glibc
 /// address for the lifetime of the object.
 public final class Locked<Value>: @unchecked Sendable {
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    /// In memory of its own, with the mutex: accesses of a class's variable would also be checked for exclusivity at run time.
+    /// In one allocation with the mutex: accesses to a class's variable would also be checked for exclusivity at run time.
     @usableFromInline let value: UnsafeMutablePointer<Value>
 
     @inlinable

@@ -51,7 +51,7 @@ package final class BodyWriter {
         }
     }
 
-    // MARK: What is there
+    // MARK: Held bytes
 
     /// The held part of the body; nil if nothing was begun or claimed, or nothing arrived.
     package var held: HeldBlocks? {
@@ -183,7 +183,7 @@ package final class BodyWriter {
         }
     }
 
-    /// Writes bytes at another place than those of ``write(_:)``, for a body that arrives at several places. It must be longer than
+    /// Writes bytes at any offset, unlike ``write(_:)``, for a body that arrives at several places. The body must be longer than
     /// one block, and its length known.
     ///
     /// - Parameter offset: The start of a missing block, or the end of bytes that its incomplete block has.
@@ -218,7 +218,7 @@ package final class BodyWriter {
         }
     }
 
-    /// The buffer of the incomplete block that goes on at a position, or an empty one.
+    /// The buffer of the incomplete block at a position, or an empty one.
     private func otherBuffer(at position: Int64) -> BlockBuffer {
         if let other = others[BlockMap.index(of: position)] { return other }
         let other: BlockBuffer
@@ -238,7 +238,7 @@ package final class BodyWriter {
         return buffer
     }
 
-    /// Goes on at another place; an incomplete block that is left behind is kept.
+    /// Moves to another offset, and keeps the incomplete block at the former one.
     private func moveBuffer(to offset: Int64) {
         if buffer.count > 0 {
             others[BlockMap.index(of: buffer.start)] = buffer
@@ -316,8 +316,8 @@ package final class BodyWriter {
     ///   by others: intact blocks remain and can be continued.
     package func commit(_ entry: NewEntry) throws(StoreError) -> StoredBody { try commit(entry, isTransient: false) }
 
-    /// Creates an entry from the body, as ``commit(_:)``. A body of at most one block shares its transaction with the commits that
-    /// others have ready at the same time; one that is alone waits for nobody.
+    /// Creates an entry from the body, as ``commit(_:)``. A body of at most one block shares its transaction with the commits
+    /// that others have ready at the same time, but does not wait for others.
     ///
     /// - Parameter executor: The threads on which the other commits are prepared.
     package func commit(_ entry: NewEntry, on executor: BlockingExecutor) async throws(StoreError) -> StoredBody {

@@ -1,4 +1,4 @@
-/// The way in which an application uses the cache for one request. The names are those of `URLRequest.CachePolicy`.
+/// The way in which an application uses the cache for one request. The names are as in `URLRequest.CachePolicy`.
 ///
 /// A policy is the application's decision, so it may exceed what HTTP lets a request express. ``returnCacheDataElseLoad`` and
 /// ``returnCacheDataDontLoad`` use a stored response however stale it is, like an offline browser.

@@ -50,7 +50,7 @@ public struct StoredResponse: Sendable, Hashable {
     public var responseTime: Date
     /// The part of the representation that the stored body contains.
     public var extent: StoredExtent
-    /// The version for which the response was stored: ``FreshnessOverride/version``, or that of the value in its body.
+    /// The version of the stored response: ``FreshnessOverride/version``, or the version of the value in its body.
     public var ownVersion: String?
     /// True if the response was invalidated (RFC 9111 section 4.4) or contradicted by a response to HEAD (4.3.5): it is
     /// not used again before the origin has confirmed it.

@@ -74,7 +74,7 @@ public struct CachedResponse: Sendable {
         }
     }
 
-    /// Reads bytes of the representation that are stored, such as those of ``range``.
+    /// Reads stored bytes of the representation, such as the bytes in ``range``.
     func bytes(in range: Range<Int64>) async throws(ImageCacheError) -> Data {
         try await BlockingExecutor.copies.run { [source] () throws(ImageCacheError) in
             var bytes = Data(count: range.count)

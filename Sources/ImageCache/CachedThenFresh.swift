@@ -1,6 +1,6 @@
 /// A sequence of the stored file, however stale, and the origin's file if it differs.
 ///
-/// Returned by ``DownloadCache/cachedThenFresh(for:)``. Each iterator makes a request of its own.
+/// Returned by ``DownloadCache/cachedThenFresh(for:)``. Each iterator makes its own request.
 public struct CachedThenFresh: AsyncSequence, Sendable {
     public typealias Element = CachedFile
     public typealias Failure = ImageCacheError

@@ -26,7 +26,7 @@ extension DownloadCache {
 
     /// The file for a request if it is stored and may be used without contacting the origin; otherwise `nil`.
     ///
-    /// Takes a few file and index operations. The result is the same as that of ``file(for:)-(FileRequest)``.
+    /// Takes a few file and index operations. Returns the same result as ``file(for:)-(FileRequest)``.
     public func storedFile(for request: FileRequest) async throws(ImageCacheError) -> CachedFile? {
         try await onExecutor { (operations) throws(ImageCacheError) in try operations.storedFile(for: request) }
     }

@@ -17,7 +17,7 @@ public struct DownloadProgress: Sendable, Equatable {
     }
 
     public var phase: Phase = .queued
-    /// The number of received bytes of the body, including those of earlier runs.
+    /// The number of bytes of the body that this and earlier runs received.
     public var received: Int64 = 0
     /// The body's length, if the origin declared it.
     public var total: Int64?

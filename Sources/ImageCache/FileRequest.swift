@@ -39,7 +39,7 @@ public struct FileRequest: Sendable {
     /// True if the request changes nothing at the origin, so that equal requests may share a transfer.
     var isSafe: Bool { method.isSafe || isSafeQuery }
 
-    /// The fields to send in addition to those of the cache (Range, If-Range, If-None-Match, If-Modified-Since, Accept-Encoding).
+    /// The fields to send in addition to the cache's own (Range, If-Range, If-None-Match, If-Modified-Since, Accept-Encoding).
     /// `Authorization` and `Cookie` are only sent to the URL's origin, `Proxy-Authorization` only to the proxy. `Accept-Encoding` is only
     /// sent if ``transfer`` has `acceptsContentCoding`; such a download is not resumed.
     public var fields: HTTPFields = [:]
@@ -47,7 +47,7 @@ public struct FileRequest: Sendable {
     /// The preference between the store and the origin. Default: RFC 9111.
     public var policy: CachePolicy = .useProtocolCachePolicy
 
-    /// A lifetime and version that replace those of the server. Default: the freshness of the response.
+    /// A lifetime and version that replace the server's. Default: the freshness of the response.
     public var freshnessOverride: FreshnessOverride?
 
     /// The owner of the entry. Owners do not see each other's entries. Default: the user named by the request's credentials, or the
@@ -82,7 +82,7 @@ public struct FileRequest: Sendable {
     public var integrity = BodyIntegrity()
 
     /// True to return a stored file of another URL, but of the same owner, that has the same SHA-256 (``sha256``, ``integrity``, or the
-    /// response's `Repr-Digest`) instead of storing a second copy. ``CachedFile/response`` is then that of the other URL. Default false.
+    /// response's `Repr-Digest`) instead of storing a second copy. ``CachedFile/response`` then belongs to the other URL. Default false.
     public var reusesEqualBodies = false
 
     /// Other URLs of the same file. They are tried by priority, then by the measured rate of their origins; a mirror that fails is replaced
@@ -93,7 +93,7 @@ public struct FileRequest: Sendable {
     /// True to use mirrors that the origin announces (`Link` with `rel=duplicate`, RFC 6249) when the origin fails. Default false.
     public var usesAnnouncedMirrors = false
 
-    /// Receives the events of the mirrors on any thread, including those of a transfer that the request joins.
+    /// Receives the events of the mirrors on any thread, also from a transfer that the request joins.
     public var mirrorEvents: (@Sendable (MirrorEvent) -> Void)?
 
     /// True to resume a partial download of an earlier run, false to drop it. Default true.

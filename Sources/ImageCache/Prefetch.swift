@@ -11,7 +11,7 @@ extension DownloadCache {
     /// - Parameters:
     ///   - requests: The files in the order of download.
     ///   - width: The number of concurrent downloads.
-    ///   - priority: The priority of the transfers, instead of that of the requests.
+    ///   - priority: The priority of the transfers, instead of the requests' own.
     @discardableResult
     public func prefetch(
         _ requests: [FileRequest], width: Int = 4, priority: TransferPriority = .background
@@ -38,7 +38,7 @@ extension DownloadCache {
     ///   - requests: The images in the order of rendering.
     ///   - encoder: The format of thumbnails; `nil` for decoded images.
     ///   - width: The number of concurrent images.
-    ///   - priority: The priority of transfers and decodes, instead of that of the requests.
+    ///   - priority: The priority of transfers and decodes, instead of the requests' own.
     @discardableResult
     public func prefetchImages(
         _ requests: [ImageRequest], as encoder: ImageEncoder? = nil, width: Int = 4,

@@ -15,7 +15,7 @@ public struct ScriptedRepresentation: Sendable {
         self.fields = fields
     }
 
-    /// Returns `count` bytes that differ from those of another seed.
+    /// Returns `count` bytes, which are different for each seed.
     public static func bytes(_ count: Int, seed: UInt8 = 1) -> [UInt8] {
         var state = UInt64(seed) &* 0x9E37_79B9_7F4A_7C15 | 1
         var words: [UInt64] = []

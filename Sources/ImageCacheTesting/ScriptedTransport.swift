@@ -37,7 +37,7 @@ public final class ScriptedTransport: HTTPTransport {
     private let state = Locked(State())
 
     /// - Parameters:
-    ///   - now: The wall clock; use that of `DownloadCache.Configuration.now`.
+    ///   - now: The wall clock; use `DownloadCache.Configuration.now`.
     ///   - script: Returns the response to each request; called on any thread.
     public init(
         now: @escaping @Sendable () -> Date = { Date() },

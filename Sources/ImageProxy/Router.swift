@@ -50,7 +50,7 @@ package struct Router: RequestHandler {
         case none
         /// The URL of another service cannot be read.
         indirect case failure(Response)
-        /// With the target in place of the request's, if it was another service's URL.
+        /// `target` replaces the request's, if that was another service's URL.
         case endpoint(any RequestHandler, ResponseFieldRules, target: String?)
     }
 

@@ -36,7 +36,7 @@ struct CacheEntry<Key: MemoryCacheKey, Value: Sendable>: @unchecked Sendable {
 /// Removed entries are returned, so that their values are released outside of the lock. The owner calls ``removeAll()`` at the end.
 @usableFromInline
 struct Entries<Key: MemoryCacheKey, Value: Sendable> {
-    /// An entry in memory of its own: as a class, each step through the list would count references.
+    /// An entry in its own memory: with a class, each step through the list would count references.
     @usableFromInline typealias Entry = UnsafeMutablePointer<CacheEntry<Key, Value>>
     @usableFromInline typealias Removed = [CacheEntry<Key, Value>]
 
@@ -183,7 +183,7 @@ extension Entries {
         return entry
     }
 
-    /// Makes an entry the newest one. Its date becomes at least that of the previous one, because the wall clock may step back.
+    /// Makes an entry the newest one. Its date is never before the previous entry's, even if the wall clock steps back.
     @inlinable
     mutating func append(_ entry: Entry, at date: Date) {
         entry.pointee.lastAccessDate = newest.map { max($0.pointee.lastAccessDate, date) } ?? date

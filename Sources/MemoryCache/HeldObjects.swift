@@ -33,7 +33,7 @@ struct HeldObjects<Key: MemoryCacheKey>: Sendable {
         references[key].flatMap { reference in reference.object.map { ($0, reference.cost) } }
     }
 
-    /// Returns true if the object of the entry's key is that of the entry.
+    /// Returns true if the entry's object is the one held for its key.
     func contains<Value>(_ entry: CacheEntry<Key, Value>) -> Bool {
         references[entry.key]?.id == entry.object.map { ObjectIdentifier($0) }
     }
@@ -50,7 +50,7 @@ struct HeldObjects<Key: MemoryCacheKey>: Sendable {
 
     /// Removes the references to released objects if their number may have doubled since the last time.
     ///
-    /// - Returns: The other objects. The caller releases them outside of the lock, because nobody else may hold them by now.
+    /// - Returns: The other objects. The caller releases them outside of the lock, because these may be the last references.
     @inlinable
     mutating func removeReleased() -> [Object] {
         guard references.count >= limit else { return [] }

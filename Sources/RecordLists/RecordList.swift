@@ -62,7 +62,7 @@ public struct RecordList: Sendable {
     /// A page of the stored records. The cost does not depend on the place of the page or the number of records.
     ///
     /// - Parameters:
-    ///   - order: The order of the records. Default: that of the server's array.
+    ///   - order: The order of the records. Default: as in the server's array.
     ///   - descending: True to reverse the order.
     ///   - range: The range of ids or keys; only with ``RecordOrder/id`` and ``RecordOrder/key``.
     ///   - limit: The maximum number of records, at least 1.

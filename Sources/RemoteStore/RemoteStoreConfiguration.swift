@@ -60,7 +60,7 @@ public struct RemoteStoreConfiguration: Sendable {
     /// A request without a named owner shares nothing if it has a cookie, a `.netrc`, or a user and a password, or if its key is not its
     /// URL. A `private` response to a request without an owner is never shared.
     public var sharesPrivateResponses = false
-    /// The HTTP client, which the cache shuts down when it is closed. By default the store has two `TransferEngine`s of its own: one for
+    /// The HTTP client, which the cache shuts down when it is closed. By default the store creates two `TransferEngine`s: one for
     /// requests that callers wait for, and one for changes in the background.
     public var transport: (any HTTPTransport)?
 

@@ -138,6 +138,6 @@ public enum ResumeValidator: Sendable, Hashable {
     /// The value of a `Last-Modified` field that counts as strong (RFC 9110 section 8.8.2.2).
     case lastModified(String)
     /// The digest of the whole body, which the sink verifies at the end. Ranges are requested without `If-Range`, and only their lengths are
-    /// compared: until the end, the bytes may be those of two versions.
+    /// compared: until the end, the bytes may be from two versions.
     case digest
 }

@@ -10,7 +10,7 @@ public struct ConnectionOptions: Sendable, Hashable {
 
     /// The version of the Internet Protocol; default any.
     public var addressFamily = AddressFamily.any
-    /// Addresses of hosts that replace those of DNS, each as `HOST:PORT:ADDRESS[,ADDRESS]…`; see libcurl's `CURLOPT_RESOLVE`. A host that a proxy
+    /// Addresses of hosts to use instead of DNS, each as `HOST:PORT:ADDRESS[,ADDRESS]…`; see libcurl's `CURLOPT_RESOLVE`. A host that a proxy
     /// resolves is not affected. Default: none.
     public var hostAddresses: [String] = []
     /// The network interface, local address or host name to connect from; default: chosen by the system.

@@ -159,7 +159,7 @@ public struct TransferOptions: Sendable, Hashable {
     /// The lowest rate, in body bytes a second. An attempt that receives less in a period of ``stallTimeout`` has failed, and counts as one without
     /// progress. Each connection for a body is judged by itself. Default: none.
     public var minimumRate: Int64?
-    /// The number of retries and the pauses between them; default: those of `RetryPolicy`.
+    /// The number of retries and the pauses between them; default: `RetryPolicy()`.
     public var retry = RetryPolicy()
     /// True to send the request's own `Accept-Encoding` field. Such a transfer is not resumed. By default `identity` is
     /// requested, because a byte range of a compressed body is useless without the same compression.

@@ -8,7 +8,7 @@ extension ZsyncControl {
     ///   - length: The length of the file in bytes.
     ///   - blockSize: The length of a block in bytes.
     ///   - filename: The name for the file, without a folder; nil for the one in the URL.
-    ///   - url: The URL of the file, which may be relative to that of the control file; nil if it is added later.
+    ///   - url: The URL of the file, which may be relative to the control file's; nil if it is added later.
     ///   - read: Reads bytes at an offset until the buffer is full, and returns their number.
     /// - Returns: nil if the file is shorter than its length, or cannot be read.
     package static func made(

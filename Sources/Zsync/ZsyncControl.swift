@@ -17,7 +17,7 @@ package import Digests
 package struct ZsyncControl: Sendable, Equatable {
     /// The name for the file, without a folder.
     package var filename: String?
-    /// The URL of the file, which may be relative to that of the control file.
+    /// The URL of the file, which may be relative to the control file's.
     package var url: String?
     /// The SHA-1 of the whole file.
     package var sha1: Digest?

@@ -1,9 +1,9 @@
 /// Finds the blocks of a file, which a control file describes, in other files: the seeds.
 ///
-/// A window moves over each seed, byte by byte. Where its rolling checksum is that of a block, the MD4 decides; with ``ZsyncControl/run`` 2, the
-/// following block must match, too. After a match the window moves by a block. Equal blocks are searched once, and the number of different blocks with one
-/// checksum is limited. The bytes whose MD4 matches no block are limited, too: neither a seed of zeros nor a control file that lies makes the time grow
-/// with the square of the length.
+/// A window moves over each seed, byte by byte. If its rolling checksum matches a block, the MD4 decides; with ``ZsyncControl/run`` 2, the
+/// following block must match, too. After a match the window moves by a block. Equal blocks are searched once, and the number of different
+/// blocks with one checksum is limited. The bytes whose MD4 matches no block are also limited: neither a seed of zeros nor a forged control
+/// file makes the time grow with the square of the length.
 package struct ZsyncSearch {
     /// The place of a block in a seed.
     package struct Place: Sendable, Equatable {
@@ -68,7 +68,7 @@ package struct ZsyncSearch {
         classes.reserveCapacity(count)
         for index in 0..<count {
             let (sum, digest) = (control.rolling(index), control.strongWords(index))
-            // Seeded for each process, so that nobody can choose checksums that collide.
+            // Seeded per process, so that an attacker cannot choose colliding checksums.
             var hasher = Hasher()
             hasher.combine(sum)
             hasher.combine(digest)

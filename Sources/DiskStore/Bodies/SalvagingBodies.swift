@@ -3,8 +3,8 @@ import Glibc
 extension DiskStore {
     /// Turns an entry with a damaged body into a partial of its key, in which only the damaged blocks are missing.
     ///
-    /// This is impossible if the body's block checksums are not kept (``NewEntry/isResumable``), if no block is intact, or if somebody else may
-    /// have the file: a reader, a run that was given its path, or another hard link.
+    /// This is impossible if the body's block checksums are not kept (``NewEntry/isResumable``), if no block is intact, or if the file may have
+    /// another user: a reader, a run that was given its path, or another hard link.
     ///
     /// - Parameter file: The body, if it is open here.
     /// - Returns: The number of intact bytes; `nil` if the entry is unchanged.
@@ -27,14 +27,14 @@ extension DiskStore {
     }
 }
 
-/// A damaged body that nobody else uses, and the checksums of its intact blocks.
+/// A damaged body without other users, and the checksums of its intact blocks.
 private struct DamagedBody {
     let file: File
     let allocated: Int64
     private(set) var blocks: BlockChecksums
     private(set) var intact: Int64 = 0
 
-    /// `nil` if somebody else may have the file, or if no block is intact.
+    /// `nil` if the file may have another user, or if no block is intact.
     init?(_ entry: StoredEntry, _ open: File?, _ blocks: BlockChecksums, at path: String) {
         guard let file = open ?? (try? File(path, O_RDONLY)), file.tryLock(exclusive: true),
             let status = file.status, status.isRegular, status.links == 1,

@@ -22,7 +22,7 @@ public struct StoreStatistics: Sendable, Equatable {
     /// The space that the file system has available for this user.
     public let freeSpace: Int64
 
-    /// The total that `du` shows now, without what is reserved for folders and the log.
+    /// The total that `du` shows now, without reserved space for folders and the log.
     package var presentBytes: Int64 { bodyBytes + partialBytes + doomedBytes + indexBytes }
 }
 

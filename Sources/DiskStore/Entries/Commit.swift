@@ -57,7 +57,7 @@ extension Index {
     private func takeNumber(_ totals: inout Totals) -> Int64 {
         while true {
             let number = totals.takeNumber(folders: budget.folders)
-            // Only the index issues numbers above those of the existing partials.
+            // Only the index issues numbers above the last partial's number.
             if let last = lastPartial, number > last { return number }
             if FileStatus(at: paths.data(number)) == nil { return number }
         }

@@ -7,8 +7,7 @@ import Synchronization
 ///     word 0     "IMGCGEN2"
 ///     word 1     the stamp of everything
 ///     words 2-7  zero
-///     then, for each of 2,044 slots, three words: the stamp of invalidations, that of changes, and that of the last change that the
-///     index shows
+///     then, for each of 2,044 slots, three words: the stamps of invalidations, of changes, and of the last change that the index shows
 ///
 /// Stamps are unordered: each change writes one that no other has, so that no change is lost even if the file is damaged.
 ///

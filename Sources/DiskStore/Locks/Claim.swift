@@ -43,7 +43,7 @@ enum Claim {
         return claim
     }
 
-    /// The claim on a file that everybody may claim.
+    /// A claim on a file that any process may claim.
     static func released() -> Int64 { of(process: 0) }
 
     /// A claim of a process of this machine.

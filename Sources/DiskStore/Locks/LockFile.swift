@@ -41,7 +41,7 @@ struct LockFile {
 
     /// Tests the locks that SQLite uses.
     ///
-    /// - Throws: ``StoreError/Code/notWritable`` if they fail, or if they exclude nobody.
+    /// - Throws: ``StoreError/Code/notWritable`` if the locks fail, or have no effect.
     func requireRecordLocks(of fileSystem: FileSystemKind, for index: String) throws(StoreError) {
         let result = clinux_test_record_locks(file.descriptor, file.path, LockByte.test)
         if result == 0 { return }

@@ -105,7 +105,7 @@ package final class IncompleteBody: Sendable {
 
     // MARK: Writing
 
-    /// Reserves space for missing ranges of whole blocks, besides that of earlier calls.
+    /// Reserves space for missing ranges of whole blocks, in addition to earlier calls.
     ///
     /// - Throws: ``StoreError/Code/tooLarge`` or ``StoreError/Code/full``.
     package func reserve(_ ranges: [Range<Int64>]) throws(StoreError) {
@@ -129,7 +129,7 @@ package final class IncompleteBody: Sendable {
             throw StoreError(.wrongLength, "\(bytes.count) bytes at \(offset) are no block", path: data.path)
         }
         try store.writeBlock { () throws(StoreError) in try data.write(bytes, at: offset) }
-        // The slot after its block: a slot never stands for missing bytes.
+        // The slot is written last, so it never describes missing bytes.
         let slot = state.withLock { $0.partial.record.slotOffset(block) }
         try recordFile.write(Checksum(of: bytes).bytes, at: slot)
         state.withLock { state in
@@ -164,8 +164,8 @@ package final class IncompleteBody: Sendable {
         }
     }
 
-    /// Ends the use, and keeps the blocks; deletes them if the resource was invalidated meanwhile. Nobody else may use the value any more, except for
-    /// reading ``opened()`` bodies.
+    /// Ends the use, and keeps the blocks; deletes them if the resource was invalidated meanwhile. No other thread may use the value any more,
+    /// except to read ``opened()`` bodies.
     package func keep() throws(StoreError) {
         if store.isInvalidated(since: epoch) { return try discard() }
         defer { data.unlock() }

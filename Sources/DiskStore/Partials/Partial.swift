@@ -87,7 +87,7 @@ final class Partial {
     /// Notes the record after its file was rewritten with another header of the same length.
     func noteHeader(_ header: [UInt8]) { record.header = header }
 
-    /// Writes a block's bytes and then its slot: a slot never stands for missing bytes.
+    /// Writes a block's bytes and then its slot: a slot never describes missing bytes.
     func write(block: Int64, _ bytes: UnsafeRawBufferPointer) throws(StoreError) {
         try data.write(bytes, at: BlockMap.start(of: block))
         try setSlot(block, Checksum(of: bytes))

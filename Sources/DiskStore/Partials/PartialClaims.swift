@@ -99,7 +99,7 @@ extension Index {
             paths: paths, record: record, claim: claim, data: data, recordFile: recordFile, reserved: row.reserved)
     }
 
-    /// Gives a partial's record a name that everybody may claim. Otherwise it would belong to this process until that ends.
+    /// Lets any process claim a partial's record. Otherwise the record would belong to this process until the process ends.
     func releaseClaim(_ claim: Int64, ofPartial id: Int64) throws(StoreError) {
         let free = Claim.released()
         guard rename(paths.record(id, claim: claim), paths.record(id, claim: free)) == 0 else { return }
@@ -169,7 +169,7 @@ extension Index {
         return try foundClaim(of: row.id) ?? row.claim
     }
 
-    /// The path of a partial's record, whoever claimed it last. Lists the folder: only needed after a kill.
+    /// The path of a partial's record with any claim. Lists the folder: only needed after a kill.
     func recordPath(of id: Int64) throws(StoreError) -> String? {
         try foundClaim(of: id).map { paths.record(id, claim: $0) }
     }
@@ -197,7 +197,7 @@ extension Index {
         return freed
     }
 
-    /// The time in milliseconds by which a partial may be unused for longer than each entry. What was interrupted is expensive to fetch again.
+    /// The time in milliseconds by which a partial may be unused for longer than each entry. Interrupted downloads are expensive to repeat.
     private static let grace: Int64 = 3_600_000
 
     /// Drops idle partials that were unused for an hour longer than any entry: the oldest first, as many as have `bytes`. Returns the bytes freed.

@@ -91,7 +91,7 @@ extension DiskStore {
         )
     }
 
-    /// Opens a partial for reading, whoever has claimed it last, without claiming or locking it. `nil` if it no longer
+    /// Opens a partial with any claim for reading, without claiming or locking it. `nil` if the partial no longer
     /// exists, or its record does not match the index.
     func openFiles(of row: PartialRow) throws(StoreError) -> PartialFiles? {
         guard let recordFile = try openRecord(of: row), let record = try PartialRecord(reading: recordFile),

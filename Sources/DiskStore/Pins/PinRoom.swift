@@ -6,8 +6,8 @@ extension Index {
     /// The upper bound of a size, so that sums cannot overflow.
     private static let most = Int64.max / 8
 
-    /// Rejects a set that cannot fit in addition to the other pins. It uses the known sizes: those of stored entries, and those that the
-    /// set states. Runs inside the transaction that creates the set, which then fails.
+    /// Rejects a set that cannot fit in addition to the other pins. It uses the sizes of stored entries, and the sizes that the set
+    /// states. Runs inside the transaction that creates the set, which then fails.
     func checkFits(_ set: PinSetState, members: [NewPin], _ totals: Totals) throws(StoreError) {
         let catalogue = try catalogue()
         var announced: [EntryKey: Int64] = [:]

@@ -8,7 +8,7 @@
 /// An entry whose key is pinned has a row in `holds` for the run ``pinRun``, which never ends. Its bytes therefore count as held, and it is
 /// never evicted.
 enum PinSchema {
-    /// The run that holds pinned entries. No process uses this number: those of processes begin at 1.
+    /// The run that holds pinned entries. Runs of processes have other numbers, which begin at 1.
     static let pinRun: Int64 = 0
 
     static let tables = """

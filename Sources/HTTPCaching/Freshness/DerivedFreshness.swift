@@ -29,7 +29,7 @@ public struct DerivedFreshness: Sendable, Hashable {
         lifetimeNote = LifetimeLimits.note(in: stored.fields)
     }
 
-    /// Lifetimes that clients are told instead of the original's.
+    /// Lifetimes to send to clients instead of the original's.
     package struct Told: Sendable, Hashable {
         /// In seconds; `nil`: the remaining lifetime of the original.
         package var maxAge: Int?
@@ -51,7 +51,7 @@ public struct DerivedFreshness: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - now: The time at which the response is sent.
-    ///   - limit: The latest expiry, in seconds since 1970, such as that of a signed URL.
+    ///   - limit: The latest expiry in seconds since 1970, such as a signed URL's.
     public func cacheControl(at now: Date, notAfter limit: Int64? = nil) -> String {
         cacheControl(at: now, notAfter: limit, telling: Told())
     }

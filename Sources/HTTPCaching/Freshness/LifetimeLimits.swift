@@ -11,7 +11,7 @@ package import HTTPTypes
 ///
 /// A member of `Cache-Status` tells what was applied: `imgcache; detail=default-ttl`.
 package struct LifetimeLimits: Sendable, Hashable {
-    /// The lifetime of a response that has none of its own, in place of a heuristic one; `nil` for none.
+    /// The lifetime of a response without an explicit one, instead of a heuristic one; `nil` for none.
     package var usual: Duration?
     /// The shortest lifetime; `nil` for no limit.
     package var shortest: Duration?

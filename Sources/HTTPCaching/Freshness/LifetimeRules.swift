@@ -1,9 +1,9 @@
 import HTTPSemantics
 package import HTTPTypes
 
-/// The lifetimes of an origin's responses: limits for all, and rules for some statuses and paths. Of the rules that match a response, the most
-/// specific one applies: the one with the longest path, and among equal paths a status before a class of statuses before none; to an error, one with
-/// a status before any without. What it leaves open is as for all.
+/// The lifetimes of an origin's responses: limits for all, and rules for some statuses and paths. The most specific match applies:
+/// the rule with the longest path. For equal paths, a status precedes a class of statuses, and a class precedes none. For an error,
+/// rules with a status precede all others. Limits that the rule leaves open are as for all.
 package struct LifetimeRules: Sendable, Hashable {
     /// The limits for some responses.
     package struct Rule: Sendable, Hashable {
@@ -73,7 +73,7 @@ package enum LifetimeSetting: String, Sendable, CaseIterable {
     }
 }
 
-/// Responses by status and path: `404`, `5xx`, `/news/*`, `404 /news/*`. In a path, `*` stands for any text.
+/// Responses by status and path: `404`, `5xx`, `/news/*`, `404 /news/*`. In a path, `*` matches any text.
 package struct ResponsePattern: Sendable, Hashable {
     /// 404: 404...404; 4xx: 400...499; nil: all.
     private var statuses: ClosedRange<Int>?

@@ -2,7 +2,7 @@ import FoundationEssentials
 import HTTPTypes
 
 extension CacheRules {
-    /// Limits a response's freshness to that of a redirect that led to it. The response is stored under the originally requested URL, so it
+    /// Makes a response no fresher than a redirect that led to it. The response is stored under the originally requested URL, so it
     /// may be used without validation only while every redirect may be.
     func bound(_ freshness: inout Freshness, by hop: StoredHead, of stored: StoredResponse, at now: Date) {
         let facts = ResponseFacts(hop.fields, receivedAt: stored.responseTime, rules: self)

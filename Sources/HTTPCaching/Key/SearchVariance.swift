@@ -175,7 +175,7 @@ extension CacheRules {
         return CacheRules.searchVariant(variance, url, names: names, variant)
     }
 
-    /// The variant that would answer a request, if the response varies on the same fields as those of a group.
+    /// The variant that would answer a request, if the response varies on the same fields as a group.
     public static func searchVariant(group: Substring, url: String, fields: HTTPFields) -> String {
         let parts = group.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, let variance = SearchVariance(text: parts[0]) else { return "" }

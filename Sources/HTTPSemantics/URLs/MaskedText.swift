@@ -1,8 +1,8 @@
 /// Text for logs and pages that may contain URLs and fields, with secrets replaced by `***`: the values of query parameters, the user and
 /// password of a URL, and the values of fields such as `Authorization` and `X-Api-Key`. Hidden characters are escaped.
 ///
-/// Readers of a log could use a signed URL in it. The masked parameters are those of this service's signatures, of common object stores and
-/// CDNs, and common names of tokens and passwords: see ``SecretNames``.
+/// Readers of a log could use a signed URL in it. Parameters are masked if they sign URLs of this service or common object stores and
+/// CDNs, or have common names of tokens and passwords: see ``SecretNames``.
 package enum MaskedText {
     package static func masked(_ text: String) -> String {
         visible(maskingFields(URLText.masked(maskingParameters(text))))

@@ -7,8 +7,8 @@ import NIOCore
 /// Otherwise many clients could take all descriptors, and the requests of served connections would fail. Therefore no further connections
 /// are accepted while `mostClosing` or more are being closed; they wait in the kernel's queue.
 ///
-/// Near the limit, each connection is served or refused before further ones are accepted. Connections of one client that will be refused
-/// therefore do not block those of others.
+/// Near the limit, each connection is served or refused before further ones are accepted. A client whose connections will be refused
+/// therefore does not block other clients.
 final class ConnectionAcceptor: ChannelDuplexHandler {
     typealias InboundIn = any Channel
     typealias InboundOut = any Channel

@@ -15,7 +15,7 @@ enum ResponseFraming: Equatable {
 
 /// Writes a response's head.
 enum ResponseHead {
-    /// The fields that the connection adds to those of a response.
+    /// The fields that the connection adds to a response.
     struct Additions {
         /// This proxy's entry in Via, or nil for a response that this server generated.
         var via: String?

@@ -38,7 +38,7 @@ extension DownloadCache {
     /// - Parameters:
     ///   - search: As in ``entries(matching:after:limit:)``.
     ///   - most: The maximum number of entries to examine.
-    ///   - shown: Returns what is shown of an entry; `nil` to pass over it.
+    ///   - shown: Returns the part of an entry to show; `nil` to skip it.
     package func entries<Shown: Sendable>(
         by order: EntryOrder, descending: Bool, matching search: String, examining most: Int, limit: Int,
         _ shown: @escaping @Sendable (CacheEntry) -> Shown?

@@ -21,7 +21,7 @@ extension DownloadCache {
     /// Files are made one after another, so that many requests take one processor at most.
     private static let making = BlockingExecutor(width: 1)
 
-    /// The file of a kind that is made from a stored body. It is stored beside the body, and removed with it.
+    /// The file of a kind that is made from a stored body. The file is stored, and removed with the body.
     ///
     /// - Parameters:
     ///   - kind: The name of the kind; a stored response has one file of each.

@@ -162,8 +162,8 @@ extension DownloadCache {
     /// Checks the length and the checksum of each body.
     ///
     /// - Parameters:
-    ///   - repair: True to repair damaged entries. Of a body of more than 256 KiB, only the damaged blocks are fetched again, if its response
-    ///     has a strong validator; if that fails, its intact blocks are kept for the next request. Other damaged entries are removed.
+    ///   - repair: True to repair damaged entries. Only the damaged blocks of a body over 256 KiB are fetched again, if its response has
+    ///     a strong validator. If that fails, its intact blocks are kept for the next request. Other damaged entries are removed.
     ///   - report: Called with each entry and its integrity, on a thread of the cache.
     @discardableResult
     public func verify(

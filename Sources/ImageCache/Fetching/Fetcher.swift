@@ -149,7 +149,7 @@ final class Fetcher: Sendable {
         subscription.keepUntilEnd()
     }
 
-    /// Fetches what is missing of a body in the background, after ranges of it were read. Not in a process that ends after its responses.
+    /// Fetches the missing bytes of a body in the background, after ranges of it were read, unless the process ends after its responses.
     func completeInBackground(_ resolved: ResolvedRequest) {
         guard revalidatesInBackground else { return }
         var request = resolved.request

@@ -64,7 +64,7 @@ struct Lookup {
         self.allowance = allowance
     }
 
-    /// The responses that the decision refers to by their index: those of ``candidates``, followed by the one of ``partial``.
+    /// The responses of ``candidates``, followed by the response of ``partial``. The decision refers to them by index.
     var responses: [StoredResponse] {
         var responses = candidates.map(\.record.response)
         if let partial { responses.append(partial.response) }

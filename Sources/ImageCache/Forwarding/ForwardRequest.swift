@@ -9,7 +9,7 @@ public import Transfer
 ///     request.fields = clientFields
 ///     let response = try await cache.forward(request)
 public struct ForwardRequest: Sendable {
-    /// The properties, as those of a request for a file.
+    /// The properties, as in a request for a file.
     var file: FileRequest
 
     /// - Parameters:

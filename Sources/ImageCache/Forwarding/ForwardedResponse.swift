@@ -59,7 +59,7 @@ public struct ForwardedBody: AsyncSequence, Sendable {
         case growing(GrowingBody)
         case blocks(RangeOfBlocks)
         case passed(PassedBody.Reader)
-        /// Several bodies, each after bytes of its own.
+        /// Several bodies, each after its own prefix.
         case parts([Part])
     }
 

@@ -75,7 +75,7 @@ extension Forwarder {
         head.headerFields[.contentRange] = nil
         head.headerFields[.contentType] = "multipart/byteranges; boundary=\(boundary)"
         head.headerFields[.contentLength] = String(length)
-        // The handling is that of the first part that was not answered from the store.
+        // Cache-Status describes the first part that was not answered from the store.
         let handled = responses.first { !$0.cacheStatus.hit } ?? first
         head.headerFields[.cacheStatus] = handled.head.headerFields[.cacheStatus]
         return ForwardedResponse(head: head, ForwardedBody(.parts(parts), length: length), handled.cacheStatus)

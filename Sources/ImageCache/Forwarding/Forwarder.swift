@@ -147,7 +147,7 @@ final class Forwarder: Sendable {
             ResponseKey(
                 key: resolved.key, epoch: fetcher.store.generation(of: resolved.url).epoch, terms: FetchTerms(resolved),
                 variant: variant))
-        // Waits for another process no longer than a request of its own would take to start.
+        // Waits for another process no longer than a separate request would take to start.
         let consumer = Fetcher.Consumer.response(
             variant == nil && !alone ? .atMost(.seconds(1)) : .none, publishing: alone ? key : nil)
         let shared = alone ? nil : key
@@ -165,7 +165,7 @@ final class Forwarder: Sendable {
     private func refresh(_ resolved: ResolvedRequest) {
         let subscription = subscribe(to: resolved.with(.reloadRevalidatingCacheData), nil)
         Task.detached {
-            // Nobody reads a response that is not stored. Its transfer would wait for a reader forever.
+            // A response that is not stored has no reader. Its transfer would wait for one forever.
             if case .passed? = await subscription.context.start.value() { return }
             _ = await subscription.outcome()
         }

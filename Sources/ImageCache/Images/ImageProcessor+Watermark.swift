@@ -11,7 +11,7 @@ public struct ImageWatermark: Sendable, Hashable {
     public var position = ImageSizing.Position.bottomRight
     /// The width of the watermark as a fraction of the image's width, 0 to 1. The watermark is never higher than the image. Default 0.25.
     public var scale = 0.25
-    /// The opacity, 0 to 1, in addition to that of the watermark itself. Default 1.
+    /// The opacity, 0 to 1, in addition to the watermark's own. Default 1.
     public var opacity = 1.0
     /// A hash of the pixels.
     private let digest: String
@@ -56,7 +56,7 @@ extension ImageProcessor {
         ImageProcessor(.watermark(mark), WatermarkProcessing(mark: mark))
     }
 
-    /// Removes a border of one colour, which is that of the upper left pixel.
+    /// Removes a border that has the colour of the upper left pixel.
     ///
     /// - Parameter tolerance: The maximum difference of each channel of a border pixel, 0 to 255.
     public static func trim(tolerance: Int) -> ImageProcessor {

@@ -39,7 +39,7 @@ final class RenderBatch: Sendable {
         var task: Task<Void, Never>?
     }
 
-    /// The size of a batch is limited, so that its images do not delay each other or those of other originals for long.
+    /// A batch is limited in size, so that its images do not delay each other or images of other originals for long.
     private static let mostJobs = 8
     private static let mostPixels = 1 << 23
 

@@ -166,7 +166,7 @@ package struct RequestKey: Sendable, Hashable {
             RequestKey(url: String(path), method: method, contentDigest: contentDigest, namespace: namespace))
     }
 
-    /// The keys that removing the URL removes: its responses, those of equivalent URLs, and the images made from them.
+    /// The keys to remove with the URL: its responses, responses of equivalent URLs, and images made from them.
     var removedKeys: [EntryKey] { [.response(self), .derivedImages(self), noVarySearch].map { EntryKey($0) } }
 
     /// The same request in another namespace.

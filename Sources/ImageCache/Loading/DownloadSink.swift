@@ -32,11 +32,11 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     private(set) var isStorable = true
     /// True if the response has no strong validator, so that only the digest that the request expects can prove a body with later bytes.
     private var isProvedByDigest = false
-    /// True if such bytes were joined: a wrong digest may mean that they are those of two versions.
+    /// True if such bytes were joined: a wrong digest may mean that they come from two versions.
     private(set) var isJoinedByDigest = false
     /// False after a body that was joined in this way had the wrong digest.
     private let joinsByDigest: Bool
-    /// True if the held bytes are those of a file that came without a response.
+    /// True if the held bytes come from a file that had no response.
     private var isAdopted = false
     /// The validator of the responses that continue a body without one. It says nothing about the bytes before them.
     private var continuation: ResumeValidator?
@@ -198,7 +198,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         isJoinedByDigest = true
         continuation = record?.validator ?? continuation
         record?.removeValidators()
-        // A SHA-1 comes from a control file, which may be that of an older version than the origin has now.
+        // A SHA-1 comes from a control file, which may describe an older version than the origin's.
         if !resolved.request.isIdentifiedByDigest { record?.removeLifetime() }
     }
 

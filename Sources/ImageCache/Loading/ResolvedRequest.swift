@@ -132,8 +132,8 @@ final class ResolvedRequest: Sendable {
         }
     }
 
-    /// The request fields that the response's `Vary` may name, including the `User-Agent` of the transfer options. A file of cookies stands for
-    /// its cookies: only libcurl knows which of them belong to the URL.
+    /// The request fields that the response's `Vary` may name, including the `User-Agent` of the transfer options. A cookie file's name
+    /// and state replace its cookies: only libcurl knows which match the URL.
     static func sentFields(_ request: FileRequest) -> HTTPFields {
         var fields = request.fields
         if let file = request.transfer.cookieFile, !fields.contains(.cookie) {

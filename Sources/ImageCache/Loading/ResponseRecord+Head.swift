@@ -49,7 +49,7 @@ extension ResponseRecord {
             requestTime: head.requestTime, responseTime: head.responseTime)
     }
 
-    /// Removes the validators. Those of a response prove nothing about a body of which other responses sent the beginning.
+    /// Removes the validators. A response's validators prove nothing about a body that other responses began.
     mutating func removeValidators() {
         response.fields[.eTag] = nil
         response.fields[.lastModified] = nil

@@ -76,7 +76,7 @@ final class RunningFetches: Sendable {
         return fetch
     }
 
-    /// Raises the priority of a key's fetch to that of a request that waits for it.
+    /// Raises the priority of a key's fetch to the priority of a waiting request.
     func raise(_ key: EntryKey, to priority: TransferPriority) {
         state.withLock { $0.fetches[key]?.task.context }?.raise(to: priority)
     }

@@ -29,7 +29,7 @@ final class MirroredRun {
     private var refused: Set<String> = []
     /// Sources that failed in the current round.
     private var failed: Set<String> = []
-    /// Sources whose representation differs from that of the body. They may only serve a body alone.
+    /// Sources whose representation differs from the body's. They may only serve a body alone.
     private var unjoinable: Set<String> = []
     private var badPieces: [String: Int] = [:]
     private var round = 0

@@ -14,7 +14,7 @@ extension DownloadCache {
     ///   - requests: The members in the order of download; `nil`: the members of the existing set. Credentials are not saved.
     ///   - name: The set's name.
     ///   - owner: The set's owner, which is also the owner of requests without one.
-    ///   - options: The options of all members; `nil`: those of the existing set, or the defaults.
+    ///   - options: The options of all members; `nil`: the existing set's, or the defaults.
     ///   - refreshing: True to revalidate stored members.
     /// - Returns: The state of the set. Members that failed are listed in ``PinSet/failed``, and the next call tries them again.
     /// - Throws: ``ImageCacheError``, in particular with these codes:

@@ -21,7 +21,7 @@ struct OpenPartials {
     static let life = Duration.seconds(60)
 
     private var items: [EntryKey: Item] = [:]
-    /// True while a task waits to close what is too old.
+    /// True while a task waits to close old items.
     private var isTimed = false
 
     mutating func insert(_ item: Item, for key: EntryKey) {
@@ -35,13 +35,13 @@ struct OpenPartials {
 
     mutating func removeAll() { items = [:] }
 
-    /// Returns true if a task must be started that closes what is too old.
+    /// Returns true if a task must be started to close old items.
     mutating func beginTiming() -> Bool {
         defer { isTimed = true }
         return !isTimed
     }
 
-    /// Closes what is too old. Returns false if nothing is left, so that the task ends.
+    /// Closes old items. Returns false if no item is left, so that the task ends.
     mutating func removeOld(at now: ContinuousClock.Instant) -> Bool {
         items = items.filter { now - $0.value.opened < Self.life }
         isTimed = !items.isEmpty

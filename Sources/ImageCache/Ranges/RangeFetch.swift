@@ -146,7 +146,7 @@ final class RangeFetch: Sendable {
         // A failure only means that the next request finds the change again.
         try? body?.discard()
         release(lock)
-        // The present readers may hold the fetch until others have begun anew, as the parts of one response do.
+        // The present readers may hold the fetch until others start over, as the parts of one response do.
         closed.fulfill(())
     }
 
@@ -282,7 +282,7 @@ final class RangeFetch: Sendable {
         fetcher.rules.storability(of: response, to: resolved.cacheRequest).isStorable
     }
 
-    // MARK: What is known
+    // MARK: State
 
     /// The response with the length of its body, after ``opened()``.
     var response: StoredResponse? {
@@ -342,7 +342,7 @@ final class RangeFetch: Sendable {
             request, into: sink, events: { [resolved, fetch] in resolved.report($0, to: fetch) })
     }
 
-    /// Starts a task that requests a range. Readers are told when it has ended.
+    /// Starts a task that requests a range, and wakes the readers at its end.
     private func start(
         _ range: Range<Int64>, _ work: @escaping @Sendable () async throws(ImageCacheError) -> Void
     ) {

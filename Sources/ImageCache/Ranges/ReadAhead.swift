@@ -14,7 +14,7 @@ struct ReadAheadPlan {
     /// Notes a read.
     ///
     /// - Parameter isLoaded: True if a window contains the start of the read.
-    /// - Returns: True if it goes on where the last one ended, or where bytes are loaded.
+    /// - Returns: True if the read starts where the last one ended, or in a window.
     mutating func note(_ range: Range<Int64>, isLoaded: Bool) -> Bool {
         let isSequential = isLoaded || range.lowerBound == end
         if !isSequential { length = 0 }

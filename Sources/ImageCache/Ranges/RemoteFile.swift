@@ -3,7 +3,7 @@ public import FoundationEssentials
 import HTTPSemantics
 import HTTPTypes
 
-/// A file at an origin whose bytes are read where they are needed, like those of a local file.
+/// A file at an origin that is read only where bytes are needed, like a local file.
 ///
 ///     let file = cache.remoteFile(for: "https://example.com/data.parquet")
 ///     let footer = try await file.read(last: 8)

@@ -26,7 +26,7 @@ final class ColorConversion {
                 description.is_cmyk ? ICODEC_PIXELS_CMYK : description.is_gray ? ICODEC_PIXELS_GRAY : ICODEC_PIXELS_RGBA
             made = icodec_transform_create(profile, profile.count, Int32(pixels), &isUsable, &error)
         }
-        // The order is that of browsers: a profile, then the sRGB chunk, then gAMA and cHRM.
+        // In the order of browsers: a profile, then the sRGB chunk, then gAMA and cHRM.
         if error.code == 0, !isUsable, !description.says_srgb {
             made = withUnsafeBytes(of: description.chromaticities) { places in
                 icodec_transform_create_from_gamma(

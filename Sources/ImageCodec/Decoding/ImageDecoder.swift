@@ -14,7 +14,7 @@ public struct ImageDecoder: Sendable {
         case keepProfile
     }
 
-    /// The limits of one image: pixels, bytes and seconds. Default: those of ``DecodingLimits``.
+    /// The limits of one image: pixels, bytes and seconds. Default: as in ``DecodingLimits``.
     public var limits = DecodingLimits()
     /// True to return the available part of a truncated file. Default false: an error.
     public var allowTruncated = false

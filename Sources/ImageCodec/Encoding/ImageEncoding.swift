@@ -2,7 +2,7 @@
 ///
 ///     let thumbnail = try await cache.thumbnail(for: request, as: ImageEncoder(QOIEncoder()))
 ///
-/// Its files are kept in memory and stored like those of the package's encoders, within the same limits. Several threads may call it
+/// Its files are kept in memory and stored like files of the package's encoders, within the same limits. Several threads may call it
 /// concurrently.
 public protocol ImageEncoding: Sendable {
     /// The format that is written.

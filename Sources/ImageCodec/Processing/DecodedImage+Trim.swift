@@ -1,7 +1,7 @@
 extension DecodedImage {
-    /// The image without a border of one colour, which is that of the upper left pixel.
+    /// The image without a border that has the colour of the upper left pixel.
     ///
-    /// - Parameter tolerance: The greatest difference of a channel, 0 to 255, of a border pixel from that colour. All fully transparent
+    /// - Parameter tolerance: The maximum difference of a channel of a border pixel from that colour, 0 to 255. All fully transparent
     ///   pixels count as equal.
     /// - Returns: The image itself if it has only one colour.
     /// - Throws: `outOfMemory`, and the errors of `budget`.

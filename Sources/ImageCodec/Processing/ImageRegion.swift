@@ -1,4 +1,4 @@
-/// A part of an image. What exceeds the image is left out, and at least one pixel is in it.
+/// A part of an image. It is clipped to the image, and contains at least one pixel.
 public enum ImageRegion: Sendable, Hashable {
     /// In pixels from the upper left.
     case pixels(x: Int, y: Int, width: Int, height: Int)

@@ -1,9 +1,9 @@
 import ImageCache
 
-/// The values that URLs may ask for, in addition to those of presets and default options.
+/// The values that URLs may ask for, in addition to presets and default options.
 ///
 /// If ``widths`` is not empty, every option that multiplies the number or the size of images is restricted. An option without a list then
-/// has the documented values.
+/// allows the documented values.
 package struct ImageRestrictions: Sendable {
     /// In CSS pixels, like the heights. If empty, any width is allowed.
     package var widths: Set<Int> = []

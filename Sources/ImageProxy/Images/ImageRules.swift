@@ -40,7 +40,7 @@ package struct ImageRules: Sendable {
     package var fallbacks = FallbackImages()
     /// The seconds for which an original that is missing or unusable is not requested again, or 0 to disable.
     package var negativeLifetime = 10.0
-    /// The lifetimes that clients are told instead of the original's.
+    /// The lifetimes to send to clients instead of the original's.
     package var toldLifetimes = DerivedFreshness.Told()
     /// The options for fetching originals.
     package var transfer = TransferOptions()

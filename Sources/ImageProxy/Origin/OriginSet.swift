@@ -51,7 +51,7 @@ package final class OriginSet: Sendable {
 
     /// - Parameters:
     ///   - members: The patterns, each once, in the order in which the origins are shown.
-    ///   - publicHosts: The service's own names in addition to those of the patterns.
+    ///   - publicHosts: The service's own names in addition to the patterns' names.
     ///   - urlStyle: Another service whose image URLs are read as well.
     ///   - renders: Counts the images that are rendered.
     package init(
@@ -156,9 +156,9 @@ package final class OriginSet: Sendable {
         return options.prefix.rest(of: target).flatMap { options.origin.url(for: $0) }
     }
 
-    /// The URLs in the store that a client or an operator may mean by a URL: the URL itself, and, if it is one of this service's, that of the
-    /// file at its origin or of the image's original. The service's names may be unknown to it, so that the URL of an image counts as its own at
-    /// any host.
+    /// The stored URLs that a client or an operator may mean by a URL: the URL itself and, if it is one of this service's, the URL of the
+    /// file at its origin or of the image's original. The service may not know its own names, so the URL of an image counts as its own
+    /// at any host.
     package func storedURLs(of url: String) -> [String] {
         guard let parsed = try? HTTPURL(url) else { return [url] }
         let (authority, target) = (String(parsed.authority), String(parsed.target))

@@ -56,7 +56,7 @@ package struct OriginTraffic: Sendable, Equatable {
     package private(set) var counts: [Outcome: Int] = [:]
     /// The times from a request to its response's head.
     package private(set) var latencies = DurationHistogram()
-    /// The current window, and those of the minute before it, each at the remainder of its number.
+    /// The current window and the six before it, each at the remainder of its number.
     private var windows = [Window](repeating: Window(), count: 7)
 
     package init() {}

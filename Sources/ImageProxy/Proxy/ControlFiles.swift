@@ -9,7 +9,7 @@ import Zsync
 ///
 ///     Link: </zsync/2f0c9a…/images/disk.iso>; rel="describedby"; type="application/x-zsync"
 ///
-/// The path contains the version of the body, so that a control file is never taken for that of another version.
+/// The path contains the version of the body, so that a control file is never used for another version.
 enum ControlFiles {
     /// The path prefix of control files.
     static let pathPrefix = "/zsync/"
@@ -79,7 +79,7 @@ enum ControlFiles {
 }
 
 extension HTTPResponse {
-    /// The length of the complete representation in bytes: that of a 206 is in `Content-Range` (RFC 9110 section 14.4).
+    /// The length of the complete representation in bytes; for a 206, from `Content-Range` (RFC 9110 section 14.4).
     fileprivate var completeLength: Int64? {
         status == .partialContent ? ContentRange(headerFields)?.total : ContentLength.value(of: headerFields)
     }

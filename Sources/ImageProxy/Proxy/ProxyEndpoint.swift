@@ -20,7 +20,7 @@ package struct ProxyEndpoint: RequestHandler {
         package var name = "imgcache"
         /// True to send the client's address to the origin in Forwarded (RFC 7239).
         package var tellsClient = false
-        /// True to forward PURGE requests. The origin may take them for its own, or invalidate what is stored here for everybody.
+        /// True to forward PURGE requests. The origin may handle them itself, or invalidate responses stored for all clients.
         package var forwardsPurge = false
         /// True to announce control files of zsync (``ControlFiles``).
         package var announcesControlFiles = false

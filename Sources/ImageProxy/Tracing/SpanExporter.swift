@@ -70,7 +70,7 @@ package final class SpanExporter: Sendable {
         if isFull { wakeUp.withLock { $0 }.fulfill(()) }
     }
 
-    /// Sends spans until ``close()``, and what is left then.
+    /// Sends spans until ``close()``, then the rest.
     package func run() async {
         while !state.withLock({ $0.isClosed }) {
             let promise = Promise<Void>()

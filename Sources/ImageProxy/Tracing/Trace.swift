@@ -73,7 +73,7 @@ package final class Trace: RequestStepRecorder {
         spans.withLock { if $0.count < Self.mostSpans { $0.append(span) } }
     }
 
-    /// Returns all spans, with that of the request, which has ended.
+    /// Returns all spans, including the ended request's span.
     package func finished(_ record: RequestRecord) -> [Span] {
         let request = record.request
         let target = request.head.targetText

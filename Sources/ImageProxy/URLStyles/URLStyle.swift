@@ -14,7 +14,7 @@ package struct URLStyle: Sendable {
         case imgproxy
         /// `/unsafe/300x200/smart/filters:…/PATH`, or with a signature in place of `unsafe`
         case thumbor
-        /// As thumbor's, with some options of its own
+        /// As thumbor's, with some additional options
         case imagor
     }
 

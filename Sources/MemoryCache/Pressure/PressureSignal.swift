@@ -84,7 +84,7 @@ struct PressureSignal: Sendable {
         }
     }
 
-    /// Version 2: `memory.events` counts the times at which a limit was reached; the kernel signals its changes like those of a file (the
+    /// Version 2: `memory.events` counts how often a limit was reached. The kernel signals its changes as changes of a file (the
     /// kernel's Documentation/admin-guide/cgroup-v2.rst, "Memory Interface Files").
     private static func changes(of group: ControlGroup, _ files: SystemFiles) -> [PressureSignal] {
         let descriptor = clinux_inotify()

@@ -29,7 +29,7 @@ struct InstanceRole: Sendable {
     let endpoint: String
     let transport: any HTTPTransport
 
-    /// - Parameter environment: `AWS_EC2_METADATA_SERVICE_ENDPOINT` is the service's URL, by default that of AWS.
+    /// - Parameter environment: `AWS_EC2_METADATA_SERVICE_ENDPOINT` is the service's URL; default: AWS's URL.
     init(over transport: any HTTPTransport, environment: (String) -> String? = RemoteEnvironment.value) {
         self.transport = transport
         let endpoint = environment("AWS_EC2_METADATA_SERVICE_ENDPOINT") ?? Self.defaultEndpoint

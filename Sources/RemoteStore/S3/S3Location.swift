@@ -49,7 +49,7 @@ public struct S3Location: Sendable, Hashable {
         try self.init(text, environment: RemoteEnvironment.value)
     }
 
-    /// Parses `s3://bucket/prefix`, with an endpoint and a region that replace those of the environment.
+    /// Parses `s3://bucket/prefix`. The endpoint and the region override the environment's.
     package init(_ text: String, endpoint: String?, region: String?) throws(RemoteConfigurationError) {
         try self.init(text) { name in
             switch name {

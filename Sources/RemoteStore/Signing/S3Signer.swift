@@ -4,7 +4,7 @@ import HTTPSemantics
 package import HTTPTypes
 package import Transfer
 
-/// Signs requests to a bucket (AWS Signature Version 4). The credentials may be those of the machine's role.
+/// Signs requests to a bucket (AWS Signature Version 4). The credentials may come from the machine's role.
 package struct S3Signer: Sendable {
     package let location: S3Location
     private let credentials: S3Credentials

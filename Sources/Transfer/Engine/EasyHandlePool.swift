@@ -28,7 +28,7 @@ final class EasyHandle {
     func set(_ option: CURLoption, offset: Int64) { clibcurl_setopt_offset(easy, option, curl_off_t(offset)) }
     func set(_ option: CURLoption, pointer: UnsafeMutableRawPointer?) { clibcurl_setopt_pointer(easy, option, pointer) }
 
-    /// Sends the cookies of a file, or those of ``cookies`` of an earlier request, and those that responses set until the handle is taken again.
+    /// Sends the cookies of a file, or the ``cookies`` of an earlier request. Until the handle is reused, also sends cookies that responses set.
     func useCookies(of path: String, after earlier: [String]?) {
         hasCookies = true
         guard let earlier else { return _ = set(CURLOPT_COOKIEFILE, path) }

@@ -28,7 +28,7 @@ extension TransferStateMachine {
 
     /// Handles a complete head that is not interim.
     ///
-    /// - Parameter status: The status of the response that libcurl itself reads. libcurl passes trailers like heads, and those of an error's body
+    /// - Parameter status: The status of the response that libcurl itself reads. libcurl passes trailers like heads, and the trailers of an error
     ///   may look like a head.
     mutating func received(_ head: ReceivedHead, readAs status: Int, at now: MonotonicTime) -> Action {
         guard case .exchanging(var exchange, .awaitingHead) = state else { return .none }

@@ -122,7 +122,7 @@ extension ServerConfiguration {
     /// The total number of connections of all origins.
     var maxOriginConnections: Int { allOrigins.reduce(0) { $0 + $1.configuration.originConnections } }
 
-    /// The key rules of the directory, which apply to every process that uses it, and those of the settings.
+    /// The directory's key rules, which every process on the directory applies, and the settings' rules.
     private func keyRules() throws(SettingError) -> KeyRules {
         var keys: KeyRules
         do throws(ImageCacheError) { keys = try KeyRules(directory: cacheDirectory) } catch {

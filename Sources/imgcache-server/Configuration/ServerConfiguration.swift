@@ -48,7 +48,7 @@ struct ServerConfiguration: Sendable {
     var setFields: [String: String] = [:]
     /// Names of client fields that are not forwarded.
     var droppedFields: [String] = []
-    /// Fields of responses to clients, which replace those of the origin and the service.
+    /// Fields to set in responses to clients, instead of the origin's and the service's.
     var setResponseFields: [String: String] = [:]
     /// Names of fields that are removed from responses to clients.
     var droppedResponseFields: [String] = []
@@ -74,7 +74,7 @@ struct ServerConfiguration: Sendable {
     /// Lifetimes for some statuses and paths, by the text of their pattern.
     var lifetimeRules: [String: LifetimeRuleSetting] = [:]
     var overridesPrivate = false
-    /// Lifetimes that clients are told for images; zero: those of the original.
+    /// Lifetimes to send to clients for images; zero: the original's.
     var imageMaxAge: Duration = .zero
     var imageStaleWhileRevalidate: Duration = .zero
     var forwardsPurge = false

@@ -185,7 +185,7 @@ struct ServerParts: Sendable {
         }
         factory = OriginFactory(metadata: metadata, logger: logger)
         let members = try factory.members(of: configuration)
-        // Used by transfers without a gate, such as those of pins, which may begin as soon as the cache is open.
+        // For transfers without a gate, such as downloads of pins, which may begin as soon as the cache is open.
         let first = members.map(\.images)
         let present = Locked<Locked<OriginSet>?>(nil)
         cacheConfiguration.addressPolicy = .judging { endpoint in

@@ -6,7 +6,7 @@
 /// * `[a-f]`: letters;
 /// * `{one,two}`: words.
 ///
-/// The last one varies fastest. Other brackets, such as those of an IPv6 address, stay as they are.
+/// The last one varies fastest. Other brackets, such as in an IPv6 address, stay as they are.
 enum URLPattern {
     /// The largest number of URLs.
     static let most = 100_000

@@ -76,7 +76,7 @@ struct DataSetOptions: ParsableArguments {
         for mirror in mirrors where !mirror.isWebURL { throw ValidationError("--mirror takes an http or https URL.") }
     }
 
-    /// The mode of `--link-mode`, otherwise that of the environment.
+    /// The mode from `--link-mode`, otherwise from the environment.
     var effectiveLinkMode: LinkMode { linkMode ?? LinkMode.preset ?? .clone }
 
     /// Rejects options that conflict with the command's other options.

@@ -167,7 +167,7 @@ final class FetchSession: Sendable {
         } catch let error as ImageCacheError
             where error.code == .wrongBytes && delta.isAutomatic && request.expectedDigest == nil
         {
-            // The control file may be that of another version.
+            // The control file may describe another version.
             try await fetchOnce(request, download, usesDelta: false, into: &result, id: id, display)
         }
     }

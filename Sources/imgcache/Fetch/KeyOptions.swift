@@ -24,7 +24,7 @@ struct KeyOptions: ParsableArguments {
         guard key?.isEmpty != true else { throw ValidationError("--key takes a URL.") }
     }
 
-    /// The key rules of a cache directory's file, with those of the command line.
+    /// The key rules in a cache directory's file and on the command line.
     func rules(in directory: String) throws(ImageCacheError) -> KeyRules {
         var rules = try KeyRules(directory: directory)
         if !ignoredParameters.isEmpty { rules.ignored.append(.init(ignoring: Set(ignoredParameters))) }

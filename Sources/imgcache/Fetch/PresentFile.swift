@@ -3,7 +3,7 @@ import ImageCache
 
 /// A file at the target of a download, as it was before the download started.
 ///
-/// It may be replaced if the store delivered it, which means that its bytes are those of the stored body from before the download. A file
+/// It may be replaced if the store delivered it, which means that it has the bytes of the stored body from before the download. A file
 /// that the user changed has other bytes, even if its size and times are the same.
 struct PresentFile: Sendable {
     let path: String

@@ -213,7 +213,7 @@ struct BatchOptions: ParsableArguments {
         }
     }
 
-    /// The URLs on the command line, followed by those of `-i`.
+    /// The URLs on the command line, then the URLs in `-i`.
     func all(_ named: [String]) throws -> [String] {
         try named + (inputFile.map { InputList.urls(in: try InputList.read($0)) } ?? [])
     }

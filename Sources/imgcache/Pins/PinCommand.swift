@@ -103,7 +103,7 @@ struct PinRun: Sendable {
 }
 
 extension PinCommand {
-    /// The members; `nil` for those of the existing set.
+    /// The members; `nil` for the existing set's.
     fileprivate func requests() throws -> [FileRequest]? {
         if urls.isEmpty, batch.inputFile == nil { return nil }
         let template = try remote.template()
@@ -125,7 +125,7 @@ extension PinCommand {
         }
     }
 
-    /// The options; `nil` for those of the existing set.
+    /// The options; `nil` for the existing set's.
     fileprivate var pinOptions: PinOptions? {
         guard maxStale != nil || interval != nil else { return nil }
         return PinOptions(maxStale: maxStale?.duration, refreshInterval: interval?.duration)

@@ -57,7 +57,7 @@ final class ProgressDisplay: Sendable {
         state = Locked(State(progress: RunProgress(isSeveral: isSeveral)))
     }
 
-    /// True if somebody may look at the lines while the run lasts.
+    /// True if a user may look at the lines during the run.
     var isWatched: Bool { style.isRedrawn }
 
     /// True if each failed attempt is printed. Then ``update(_:_:)`` must be called for each progress, because a pause may be short.

@@ -24,7 +24,7 @@ struct ProgressLine: Equatable, Sendable {
     }
 
     var name: String
-    /// The number of available bytes, including those of earlier runs.
+    /// The number of available bytes, also from earlier runs.
     var received: Int64 = 0
     /// nil if unknown, as for a chunked response.
     var total: Int64?
@@ -34,7 +34,7 @@ struct ProgressLine: Equatable, Sendable {
     /// Formats the line in at most `width` columns.
     ///
     /// Parts are omitted if they leave too little room for the name: first the position at which the download resumed, then the bytes.
-    /// Percent, rate and remaining time are kept longest. The bar takes what is left beside the name, so that it moves no other part.
+    /// Percent, rate and remaining time are kept longest. The bar takes free space after the name, so that it moves no other part.
     func text(width: Int) -> String {
         let width = max(width, 10)
         let name = name.forTerminal
@@ -77,7 +77,7 @@ struct ProgressLine: Equatable, Sendable {
         case .receiving(let rate):
             let left = secondsLeft(rate).map { "\(TimeSpan(seconds: $0))" }
             let rate = Self.text(of: rate)
-            // With a fixed width, so that the parts before them stay where they are.
+            // Columns of fixed width keep the parts before them in place.
             let rateColumn = total == nil ? rate : rate ?? "".rightAligned(in: 10)
             let leftColumn = total.map { _ in Self.fitted(left.map { "\($0) left" } ?? "", to: 16) }
             return [

@@ -32,9 +32,9 @@ struct ZsyncOptions: ParsableArguments {
 
     // MARK: Preparing a download
 
-    /// Reads the control file, and gives the request what other files may have of its file.
+    /// Reads the control file, and adds the files that may have blocks to the request.
     ///
-    /// - Parameter paths: The files that may have blocks, besides those of the options.
+    /// - Parameter paths: The files that may have blocks, in addition to `--seed`.
     /// - Throws: The errors of the control file, unless it is looked for automatically.
     func prepare(
         _ request: inout FileRequest, from cache: DownloadCache, template: FileRequest, besides paths: [String]
@@ -112,8 +112,8 @@ struct ZsyncOptions: ParsableArguments {
         }
     }
 
-    /// Throws unless a control file that was only looked for is that of the file that the server has now: of the same length, and with the same
-    /// validator or not older.
+    /// Throws unless a control file that was found automatically describes the server's current file: it has the same length, and the same
+    /// validator or is not older.
     private func requireCurrent(_ found: FoundControl, _ file: HTTPFields, proves hasDigest: Bool) throws {
         if hasDigest { return }
         let tag = ValidatorFields(found.fields).entityTag

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 public import ImageCodec
 
-/// An image file and its frames: those of an animated GIF or WebP, or the only frame of another file.
+/// An image file and its frames: several in an animated GIF or WebP, and one in another file.
 ///
 ///     let animation = try await cache.animation(for: "https://example.com/cat.gif", resizedTo: .fit(200, 200))
 ///     for try await frame in animation.frames {

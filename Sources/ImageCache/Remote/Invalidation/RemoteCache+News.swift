@@ -119,7 +119,7 @@ extension RemoteCache {
 
     private func storedCursor() -> Int64? { try? store.number(named: cursorName) }
 
-    /// Each bucket and prefix has a log of its own.
+    /// Each bucket and prefix has its own log.
     private var cursorName: String {
         let location = configuration.location
         let place = "\(location.endpoint) \(location.bucket) \(location.prefix)"

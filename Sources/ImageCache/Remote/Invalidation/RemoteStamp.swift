@@ -37,8 +37,7 @@ struct RemoteStamp: Sendable, Hashable {
         )
     }
 
-    /// The seconds to add to times of the uploader's clock to get those of this machine's clock, given the object's age according to the
-    /// store.
+    /// The seconds to add to the uploader's times to get this machine's times, given the object's age according to the store.
     func shift(now: Date, age: Duration?) -> Double {
         guard let age else { return 0 }
         let shift = now.timeIntervalSince(uploaded) - Double(age.components.seconds)

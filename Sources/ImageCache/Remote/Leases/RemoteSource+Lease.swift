@@ -86,7 +86,7 @@ extension RemoteSource {
     ) -> Duration? {
         switch consumer.waiting {
         case .none: return nil
-        // A request of its own would wait that long for its first byte.
+        // A separate request would wait that long for its first byte.
         case .untilStalled:
             let options = resolved.request.transfer
             return min(max(options.connectTimeout, options.stallTimeout), options.maxTime ?? .seconds(3600))

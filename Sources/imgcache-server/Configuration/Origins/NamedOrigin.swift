@@ -25,7 +25,7 @@ struct NamedOrigin: Sendable {
     /// The name of a key of the origin in messages.
     static func key(_ name: String, _ key: String) -> String { "\(SettingFile.originsKey).\(name).\(key)" }
 
-    /// The origin's settings: those of the service, overridden by its own.
+    /// The service's settings, overridden by the origin's own.
     func configuration(over general: ServerConfiguration) -> ServerConfiguration {
         var configuration = general
         configuration.origins = []
