@@ -93,6 +93,11 @@ FIELDS
     root=$work/deb/imgcache-server
     install -D -m 755 "$stage/bin/imgcache-server" "$root/usr/bin/imgcache-server"
     install -D -m 644 "$stage/share/man/man8/imgcache-server.8" "$root/usr/share/man/man8/imgcache-server.8"
+    install -D -m 644 "$stage/share/bash-completion/completions/imgcache-server" \
+        "$root/usr/share/bash-completion/completions/imgcache-server"
+    install -D -m 644 "$stage/share/zsh/site-functions/_imgcache-server" "$root/usr/share/zsh/vendor-completions/_imgcache-server"
+    install -D -m 644 "$stage/share/fish/vendor_completions.d/imgcache-server.fish" \
+        "$root/usr/share/fish/vendor_completions.d/imgcache-server.fish"
     install -D -m 644 Packaging/deb/imgcache.json "$root/etc/imgcache/imgcache.json"
     # The package has its programs in /usr/bin and a user of its own.
     mkdir -p "$root/usr/lib/systemd/system" "$root/DEBIAN"
