@@ -14,6 +14,12 @@ import Testing
         return ResponseRecord(url: "https://example.com/a", response: response)
     }
 
+    private static var limited: ImageEncoder {
+        var options = ImageEncoder.JPEGOptions(quality: 70)
+        options.maxBytes = 9000
+        return ImageEncoder(.jpeg(options))
+    }
+
     private func record(_ damage: ImageCodecError?) -> DerivedImageRecord {
         DerivedImageRecord(original: 7, width: 20, height: 10, format: .webp, damage: damage, response: response)
     }
@@ -55,6 +61,7 @@ import Testing
                 .webp(isLossless: true), "10 high, fit outside, blur 2.5, corners 4, lossless WebP"
             ),
             (.fit(9, 8), [], .gif(), "9 × 8, fit inside, GIF"),
+            (.fit(9, 8), [], limited, "9 × 8, fit inside, JPEG quality 70, at most 9000 bytes"),
             (
                 .fit(9, 8), [], .gif(colors: 16, isDithered: false),
                 "9 × 8, fit inside, GIF of 16 colours, not dithered"

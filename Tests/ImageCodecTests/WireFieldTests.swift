@@ -52,15 +52,16 @@ struct WireFieldTests {
 
     @Test func `of encoders`() throws {
         var jpeg = ImageEncoder.JPEGOptions(quality: 1)
-        (jpeg.isProgressive, jpeg.subsampling, jpeg.background) = (true, .none444, color)
+        (jpeg.isProgressive, jpeg.subsampling, jpeg.background, jpeg.maxBytes) = (true, .none444, color, 9)
         try checkFields(of: jpeg, over: ImageEncoder.JPEGOptions())
         var png = ImageEncoder.PNGOptions(level: 1)
         png.usesPalette = false
         try checkFields(of: png, over: ImageEncoder.PNGOptions())
         var webP = ImageEncoder.WebPOptions(quality: 1, isLossless: true)
-        webP.effort = 1
+        (webP.effort, webP.maxBytes) = (1, 9)
         try checkFields(of: webP, over: ImageEncoder.WebPOptions())
-        let avif = ImageEncoder.AVIFOptions(quality: 1, speed: 1)
+        var avif = ImageEncoder.AVIFOptions(quality: 1, speed: 1)
+        avif.maxBytes = 9
         try checkFields(of: avif, over: ImageEncoder.AVIFOptions())
         let gif = ImageEncoder.GIFOptions(colors: 2, isDithered: false)
         try checkFields(of: gif, over: ImageEncoder.GIFOptions())

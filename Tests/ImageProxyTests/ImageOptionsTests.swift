@@ -39,6 +39,7 @@ struct ImageOptionsTests {
         ("anim=yes", "\"anim\" must be"),
         ("w= 1", "\"w\" must be"), ("q=0", "\"q\" must be"),
         ("quality=101", "\"quality\" must be an integer from 1 to 100"),
+        ("max-bytes=499", "\"max-bytes\" must be an integer from 500 to 16777216"),
         ("fit=Cover", "\"fit\" must be one of inside, scale-down, contain"),
         ("fit=none", "\"fit\" must be one of"),
         ("format=heif", "\"format\" must be one of auto, avif, webp, jpeg, png"),
@@ -67,6 +68,19 @@ struct ImageOptionsTests {
             let mistake = error as? ImageOptionError
             return mistake?.code == "bad-option" && mistake?.message.contains(problem) == true
         }
+    }
+
+    @Test func `a limit in bytes holds for each format with a quality`() throws {
+        var (jpeg, webP) = (ImageEncoder.JPEGOptions(quality: 70), ImageEncoder.WebPOptions(quality: 70))
+        (jpeg.maxBytes, webP.maxBytes) = (9000, 9000)
+        var avif = ImageEncoder.AVIFOptions(likeJPEG: 70)
+        avif.maxBytes = 9000
+        let every = try options("q=70,max-bytes=9000")
+        #expect(every.encoding(for: AcceptedFormats(["image/avif,image/webp"])) == .avifIfLarge(avif, else: webP))
+        #expect(every.encoding(for: AcceptedFormats([])) == .likeOriginal(jpeg))
+        #expect(
+            try options("f=png,max-bytes=9000").encoding(for: AcceptedFormats([]))
+                == options("f=png").encoding(for: AcceptedFormats([])), "an option without effect makes no other image")
     }
 
     @Test func `are sizings as Cloudflare means them`() throws {

@@ -114,6 +114,7 @@ struct ImageRestrictionsTests {
             ("w=5,dpr=2", "\"dpr\" must be one of 1.0, 3.0", { $0.devicePixelRatios = [1, 3] }),
             ("w=5,q=2", "\"quality\" must be one of 50", { $0.qualities = [50] }),
             ("w=5,h=5,blur=2", "\"blur\" must be one of 3", { $0.blurs = [3] }),
+            ("w=5,max-bytes=9000", "\"max-bytes\" is allowed in presets alone", { $0.widths = [5] }),
         ]
         for (text, problem, change) in table {
             let error = #expect(throws: ImageRequestError.self) { try check(text, change) }

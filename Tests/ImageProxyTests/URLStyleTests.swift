@@ -52,8 +52,8 @@ struct URLStyleTests {
             "/image/sharp,width=300,height=400,format=webp,fit=contain/http://example.com/a%20b.jpg?v=1"
         ),
         (
-            "/x/s:100:80:1:1/bg:255:0:16/q:70/plain/local:///a/b.jpg",
-            "/image/width=100,height=80,background=ff0010,quality=70,fit=pad/a/b.jpg"
+            "/x/s:100:80:1:1/bg:255:0:16/q:70/mb:9000/plain/local:///a/b.jpg",
+            "/image/width=100,height=80,background=ff0010,quality=70,max-bytes=9000,fit=pad/a/b.jpg"
         ),
         ("/x/w:100/h:0/rot:90/sm:0/plain/a.jpg@", "/image/width=100,rotate=90,metadata=keep/a.jpg"),
         (
@@ -99,8 +99,8 @@ struct URLStyleTests {
         ),
         ("/unsafe/trim:20/fit-in/300x0/a.jpg", "/image/trim=20,width=300/a.jpg"),
         (
-            "/unsafe/fit-in/300x200/filters:fill(blue):quality(40):format(jpg)/http%3A%2F%2Fexample.com%2Fa.jpg",
-            "/image/width=300,height=200,quality=40,format=jpeg,fit=extend,background=blue/http://example.com/a.jpg"
+            "/unsafe/fit-in/300x200/filters:fill(blue):quality(40):max_bytes(9000):format(jpg)/http%3A%2F%2Fexample.com%2Fa.jpg",
+            "/image/width=300,height=200,quality=40,max-bytes=9000,format=jpeg,fit=extend,background=blue/http://example.com/a.jpg"
         ),
         (
             "/unsafe/filters:brightness(10):rotate(90):grayscale()/a.jpg",

@@ -91,6 +91,7 @@ extension ImageRecipe {
         if options["progressive"] != nil { words.append("progressive") }
         if options["none444"] != nil { words.append("full chroma") }
         if options["plain"] != nil { words.append("not dithered") }
+        if let bytes = options["max"] { words.append("at most \(bytes) bytes") }
         if let background = options["on"] { words.append("on \(color(background))") }
         return words
     }

@@ -7,6 +7,9 @@ extension ImageEncoder {
         public var quality = 60
         /// 0 (small) … 10 (fast). Default 8.
         public var speed = 8
+        /// The most bytes that the file may have. Its quality is lowered for that as far as needed, to 10 at most; the smallest file then may
+        /// still be larger. Default: no limit.
+        public var maxBytes: Int?
 
         public init(quality: Int = 60, speed: Int = 8) {
             self.quality = quality
@@ -40,7 +43,15 @@ extension ImageEncoder {
 extension ImageEncoder.AVIFOptions: FormatEncoding {
     var format: ImageFormat { .avif }
 
-    var recipe: String { "avif,q=\(quality),speed=\(speed)" }
+    var recipe: String { "avif,q=\(quality),speed=\(speed)" + (maxBytes.map { ",max=\($0)" } ?? "") }
+
+    var sizeLimit: FileSizeLimit? { maxBytes.map { FileSizeLimit(bytes: $0, quality: quality) } }
+
+    func with(quality: Int) -> Self {
+        var options = self
+        options.quality = quality
+        return options
+    }
 
     /// More than was measured with libaom 3.6.0, of noise.
     func memory(pixels: Int, isOpaque: Bool) -> Int { (16 << 20) + pixels * (isOpaque ? 40 : 50) }

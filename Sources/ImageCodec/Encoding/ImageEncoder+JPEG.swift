@@ -20,6 +20,9 @@ extension ImageEncoder {
         public var subsampling = ChromaSubsampling.yes420
         /// The background of transparent pixels. Default white.
         public var background = ImageSizing.Color.white
+        /// The most bytes that the file may have. Its quality is lowered for that as far as needed, to 10 at most; the smallest file then may
+        /// still be larger. Default: no limit.
+        public var maxBytes: Int?
 
         public init(quality: Int = 80) { self.quality = quality }
 
@@ -35,6 +38,15 @@ extension ImageEncoder.JPEGOptions: FormatEncoding {
     var recipe: String {
         "jpeg,q=\(quality),\(subsampling)\(isProgressive ? ",progressive" : "")"
             + (background == .white ? "" : ",on=\(background.red).\(background.green).\(background.blue)")
+            + (maxBytes.map { ",max=\($0)" } ?? "")
+    }
+
+    var sizeLimit: FileSizeLimit? { maxBytes.map { FileSizeLimit(bytes: $0, quality: quality) } }
+
+    func with(quality: Int) -> Self {
+        var options = self
+        options.quality = quality
+        return options
     }
 
     func memory(pixels: Int, isOpaque: Bool) -> Int {

@@ -8,6 +8,9 @@ extension ImageEncoder {
         public var isLossless = false
         /// 0 (fast) … 6 (small). Default 4.
         public var effort = 4
+        /// The most bytes that the file may have, unless `isLossless`. Its quality is lowered for that as far as needed, to 10 at most; the smallest file then may
+        /// still be larger. Default: no limit.
+        public var maxBytes: Int?
 
         public init(quality: Double = 80, isLossless: Bool = false) {
             self.quality = quality
@@ -25,7 +28,19 @@ extension ImageEncoder {
 extension ImageEncoder.WebPOptions: FormatEncoding {
     var format: ImageFormat { .webp }
 
-    var recipe: String { "webp,q=\(quality),effort=\(effort)\(isLossless ? ",lossless" : "")" }
+    var recipe: String {
+        "webp,q=\(quality),effort=\(effort)\(isLossless ? ",lossless" : "")" + (maxBytes.map { ",max=\($0)" } ?? "")
+    }
+
+    var sizeLimit: FileSizeLimit? {
+        isLossless ? nil : maxBytes.map { FileSizeLimit(bytes: $0, quality: Int(quality.rounded(.up))) }
+    }
+
+    func with(quality: Int) -> Self {
+        var options = self
+        options.quality = Double(quality)
+        return options
+    }
 
     /// The most that was measured with libwebp 1.2.4, of noise. Without loss, as which alpha is always written, it keeps several
     /// tables.

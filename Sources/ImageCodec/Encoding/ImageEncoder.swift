@@ -62,7 +62,7 @@ public struct ImageEncoder: Sendable, Hashable {
         try budget.check(memory: needed, format: format)
         // The output grows by doubling, and is copied at the end.
         let left = (budget.limits.memory - needed) / 3
-        return try options.encoding.encode(image, within: budget, memory: left)
+        return try options.encoding.encodeWithinLimit(image, within: budget, memory: left)
     }
 
     /// The memory in bytes that encoding an image of a size needs in addition to its pixels and the file.

@@ -51,6 +51,7 @@ extension ImageEncoder.JPEGOptions: WireCodable {
         default: throw WireCoder.Malformed()
         }
         try coder.code(&background)
+        try coder.code(&maxBytes)
     }
 }
 
@@ -66,6 +67,7 @@ extension ImageEncoder.WebPOptions: WireCodable {
         try coder.code(&quality)
         try coder.code(&isLossless)
         try coder.code(&effort)
+        try coder.code(&maxBytes)
     }
 }
 
@@ -73,6 +75,7 @@ extension ImageEncoder.AVIFOptions: WireCodable {
     package mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
         try coder.code(&quality)
         try coder.code(&speed)
+        try coder.code(&maxBytes)
     }
 }
 

@@ -55,7 +55,8 @@ extension ImageOptions {
 
     private static let names = [
         "width": "width", "w": "width", "height": "height", "h": "height", "fit": "fit", "format": "format",
-        "f": "format", "quality": "quality", "q": "quality", "dpr": "dpr", "gravity": "gravity", "g": "gravity",
+        "f": "format", "quality": "quality", "q": "quality", "max-bytes": "max-bytes", "dpr": "dpr",
+        "gravity": "gravity", "g": "gravity",
         "position": "gravity", "background": "background", "bg": "background", "blur": "blur", "metadata": "metadata",
         "frame": "frame", "anim": "anim",
     ].merging(effectNames) { name, _ in name }
@@ -87,6 +88,7 @@ extension ImageOptions {
             fit = named
         case "format": format = try one(Format.self)
         case "quality": quality = try whole(1...100)
+        case "max-bytes": maxBytes = try whole(500...(16 << 20))
         case "dpr":
             guard let ratio = Self.decimal(value[...], digits: 2), (0.5...4).contains(ratio) else {
                 throw .option(given, "must be a number from 0.5 to 4")

@@ -66,6 +66,8 @@ struct ImageOptions: Hashable, Sendable {
     var format = Format.auto
     /// The quality of JPEG, WebP and AVIF, on the scale of JPEG.
     var quality = 80
+    /// The most bytes of a JPEG, WebP or AVIF, or nil for no limit.
+    var maxBytes: Int?
     var devicePixelRatio = 1.0
     var gravity = ImageSizing.Position.center
     /// The colour behind transparent pixels and around a padded image.
@@ -133,8 +135,9 @@ extension ImageOptions {
     func encoding(for accepted: AcceptedFormats) -> ThumbnailEncoding {
         var jpeg = ImageEncoder.JPEGOptions(quality: quality)
         if let background { jpeg.background = background }
-        let avif = ImageEncoder.AVIFOptions(likeJPEG: quality)
-        let webP = ImageEncoder.WebPOptions(quality: Double(quality))
+        var avif = ImageEncoder.AVIFOptions(likeJPEG: quality)
+        var webP = ImageEncoder.WebPOptions(quality: Double(quality))
+        (jpeg.maxBytes, avif.maxBytes, webP.maxBytes) = (maxBytes, maxBytes, maxBytes)
         switch format {
         case .auto where accepted.isAVIF && accepted.isWebP: return .avifIfLarge(avif, else: webP)
         case .auto where accepted.isWebP, .webp: return .encoder(ImageEncoder(.webp(webP)))

@@ -43,6 +43,10 @@ package struct ImageRestrictions: Sendable {
         if options.quality != base.quality {
             try check("quality", options.quality, allowed(qualities, Set(stride(from: 5, through: 100, by: 5))))
         }
+        if isRestricted, options.maxBytes != base.maxBytes {
+            throw .invalidOption(
+                .option("max-bytes", "is allowed in presets alone where widths are restricted"))
+        }
         if options.blur != base.blur, options.blur != 0, isRestricted || !blurs.isEmpty {
             guard blurs.contains(options.blur) else { throw Self.failure("blur", blurs) }
         }

@@ -147,6 +147,8 @@ struct ImgproxyURL {
         case "strip_metadata", "sm": options.set("metadata", Self.flag(0, given) ? "none" : "keep")
         case "quality", "q":
             if let first, first != "0" { options.set("quality", first) }
+        case "max_bytes", "mb":
+            if let first, first != "0" { options.set("max-bytes", first) }
         case "format", "f", "ext": try setFormat(first ?? "")
         case "page", "pg": options.set("frame", first ?? "0")
         case "disable_animation", "da":

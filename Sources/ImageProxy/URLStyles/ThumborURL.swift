@@ -182,6 +182,9 @@ struct ThumborURL {
         }
         switch name {
         case "quality": options.set("quality", argument() ?? "80")
+        case "max_bytes":
+            guard let bytes = argument() else { throw .invalid(name) }
+            options.set("max-bytes", bytes)
         case "format":
             let format = argument()?.lowercased() ?? ""
             options.set("format", format == "jpg" ? "jpeg" : format)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ImageCache
+import Units
 
 /// `--size WxH` and related options, in the terms of CSS `object-fit`.
 struct SizingOptions: ParsableArguments {
@@ -162,6 +163,12 @@ struct EncodingOptions: ParsableArguments {
     @Option(name: [.customShort("Q"), .customLong("quality")], help: "The quality of JPEG, WebP and AVIF, 1 to 100.")
     var quality = 80
 
+    @Option(
+        help: ArgumentHelp(
+            "The most bytes of a JPEG, WebP or AVIF: its quality is lowered as far as needed, to 10 at most.",
+            valueName: "size"))
+    var maxBytes: ByteSize?
+
     @Flag(help: "A progressive JPEG.")
     var progressive = false
 
@@ -199,15 +206,20 @@ struct EncodingOptions: ParsableArguments {
         switch format {
         case .jpeg:
             var options = ImageEncoder.JPEGOptions(quality: quality)
+            options.maxBytes = maxBytes.map { Int(clamping: $0.bytes) }
             options.isProgressive = progressive
             options.subsampling = subsampling == 444 ? .none444 : subsampling == 422 ? .yes422 : .yes420
             if let background { options.background = background }
             return ImageEncoder(.jpeg(options))
         case .png: return .png(level: level)
-        case .webp: return .webp(quality: Double(quality), isLossless: lossless)
+        case .webp:
+            var options = ImageEncoder.WebPOptions(quality: Double(quality), isLossless: lossless)
+            options.maxBytes = maxBytes.map { Int(clamping: $0.bytes) }
+            return ImageEncoder(.webp(options))
         case .avif:
             var options = ImageEncoder.AVIFOptions(likeJPEG: quality)
             options.speed = speed
+            options.maxBytes = maxBytes.map { Int(clamping: $0.bytes) }
             return ImageEncoder(.avif(options))
         case .gif: return .gif(colors: colors, isDithered: dither)
         }
