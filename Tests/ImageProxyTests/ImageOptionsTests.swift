@@ -78,6 +78,7 @@ struct ImageOptionsTests {
         let every = try options("q=70,max-bytes=9000")
         #expect(every.encoding(for: AcceptedFormats(["image/avif,image/webp"])) == .avifIfLarge(avif, else: webP))
         #expect(every.encoding(for: AcceptedFormats([])) == .likeOriginal(jpeg))
+        #expect(try options("max-bytes=16777216").maxBytes == 16 << 20)
         #expect(
             try options("f=png,max-bytes=9000").encoding(for: AcceptedFormats([]))
                 == options("f=png").encoding(for: AcceptedFormats([])), "an option without effect makes no other image")

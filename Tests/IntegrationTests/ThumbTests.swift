@@ -72,6 +72,22 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: work.cache))
     }
 
+    @Test func `a thumbnail has at most so many bytes, and a warning says where it cannot`() async throws {
+        let file = try work.directory.write("", to: "a.jpg")
+        try Data(jpeg).write(to: URL(filePath: file))
+        func make(_ name: String, _ limit: String) async throws -> (size: Int, warning: String) {
+            let outcome = try await work.run("thumb", file, "-o", name, "--size", "200", "--max-bytes", limit)
+            #expect(outcome.ending == .exited(0), "\(outcome)")
+            return (try Data(contentsOf: URL(filePath: work.output(name))).count, outcome.errorOutput)
+        }
+        let whole = try await make("whole.jpg", "10M")
+        let half = try await make("half.jpg", "\(whole.size / 2)")
+        #expect(half.size <= whole.size / 2 && half.size > whole.size / 4 && half.warning == "")
+        let smallest = try await make("smallest.jpg", "300")
+        #expect(smallest.warning.contains("a.jpg: \(smallest.size) bytes are more than --max-bytes"))
+        #expect(try await make("lossless.png", "300").warning.contains("more than --max-bytes"))
+    }
+
     @Test func `with worker processes the bytes are the same, of files, of verified files and of URLs`() async throws {
         let origin = try origin()
         let file = try work.directory.write("", to: "a.jpg")

@@ -58,11 +58,12 @@ public struct ImageEncoder: Sendable, Hashable {
     public func encode(
         _ image: DecodedImage, within budget: ImageBudget = .unlimited
     ) throws(ImageCodecError) -> [UInt8] {
+        let encoding = options.encoding
         let needed = image.cost + memory(width: image.width, height: image.height, isOpaque: image.isOpaque)
         try budget.check(memory: needed, format: format)
-        // The output grows by doubling, and is copied at the end.
-        let left = (budget.limits.memory - needed) / 3
-        return try options.encoding.encodeWithinLimit(image, within: budget, memory: left)
+        // The output grows by doubling, and is copied at the end. With a limit of the size, the best one before is kept meanwhile.
+        let left = (budget.limits.memory - needed) / (encoding.sizeLimit == nil ? 3 : 4)
+        return try encoding.encodeWithinLimit(image, within: budget, memory: left)
     }
 
     /// The memory in bytes that encoding an image of a size needs in addition to its pixels and the file.

@@ -5,6 +5,7 @@ import Glibc
 import HTTPSemantics
 import ImageCache
 import ImageCodec
+import Units
 
 /// Runs `imgcache thumb`: renders several sources concurrently, with results in the order given. The first failure determines the exit
 /// code.
@@ -143,6 +144,12 @@ struct ThumbRun: Sendable {
     }
 
     private func deliver(_ bytes: [UInt8], _ source: String) throws -> String? {
+        // It is lossless, or has the lowest quality.
+        if let limit = options.format.maxBytes, bytes.count > limit.bytes, !options.fetching.messages.quiet {
+            Output.warning(
+                "\(FileRequest(source).urlWithoutUserinfo): \(bytes.count) bytes are more than --max-bytes; choose a smaller --size"
+            )
+        }
         if let file = options.output.file {
             guard !writesToStandardOutput else {
                 Output.result(bytes)
