@@ -326,8 +326,9 @@ let package = Package(
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "HTTPServer", "ImageCache", "ImageProxy", "ProcessLimits", "TestSupport", "imgcache-server", httpTypes,
-                logging,
+                "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy", "ProcessLimits", "RemoteStore",
+                "TestSupport",
+                "imgcache-server", httpTypes, logging,
             ],
             swiftSettings: strict),
         .testTarget(

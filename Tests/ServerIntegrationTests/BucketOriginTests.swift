@@ -41,6 +41,8 @@ struct BucketOriginTests {
             {"origins": {
                "archive": {"match": "/archive/", "url": "s3://\(ObjectStore.bucket)/public", "s3-endpoint": "\(store.endpoint)",
                            "s3-profile": "reader", "s3-credentials-file": "\(credentials)"},
+               "google": {"match": "/google/", "url": "gs://\(ObjectStore.bucket)/public", "s3-endpoint": "\(store.endpoint)",
+                          "s3-profile": "reader", "s3-credentials-file": "\(credentials)"},
                "open": {"match": "/open/", "url": "\(store.endpoint)/\(ObjectStore.bucket)/public"}
             }}
             """, to: "server.json")
@@ -54,6 +56,8 @@ struct BucketOriginTests {
             #expect(client.get("/archive/\(name)?v=2")?["Cache-Status"]?.contains("uri-miss") == false, "\(name)")
             #expect(client.get("/archive/\(name)", "Range: bytes=3-6")?.body == Array(picture[3...6]))
         }
+        // The store does not look at the region, which is Google's.
+        #expect(client.get("/google/plain.jpg?v=4")?.body == picture)
         let image = try #require(client.get("/image/w=20,f=png/archive/plain.jpg?v=3"))
         #expect(image.status == 200 && image["Content-Type"] == "image/png", "\(image.text)")
         // Another origin at the same URL has no keys, and gets nothing that they open.

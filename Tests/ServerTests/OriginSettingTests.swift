@@ -1,4 +1,7 @@
 import Foundation
+import HTTPSemantics
+import ImageProxy
+import RemoteStore
 import TestSupport
 import Testing
 
@@ -50,6 +53,7 @@ struct OriginSettingTests {
         (#""a": {"match": "/a/", "url": "ftp://a"}"#, "origins.a.url \"ftp://a\": must be an http or https URL"),
         (#""a": {"match": "/a/", "url": "https://u:word@a?b"}"#, "origins.a.url \"https://***@a?b\": has a query"),
         (#""a": {"match": "/a/", "url": "s3://no_bucket!"}"#, "origins.a.url"),
+        (#""a": {"match": "/a/", "url": "gs://no_bucket!"}"#, "origins.a.url"),
         (#""a": {"match": "/a/"}"#, "origins.a.url: is missing"),
         (#""a": {"url": "https://a"}"#, "origins.a.match: is missing"),
         (#""a": {"match": [], "url": "https://a"}"#, "origins.a.match: is missing"),
@@ -129,6 +133,22 @@ struct OriginSettingTests {
     func `so is one of several`(file: String, message: String) throws {
         let error = #expect(throws: SettingError.self) { try configuration(file) }
         #expect(error.map { "\($0)" }?.contains(message) == true, "\(String(describing: error))")
+    }
+
+    @Test(
+        arguments: [
+            ("s3://photos/a", [:], "https://photos.s3.us-east-1.amazonaws.com/a", "us-east-1"),
+            ("s3://photos/a", ["s3-region": "eu-west-1"], "https://photos.s3.eu-west-1.amazonaws.com/a", "eu-west-1"),
+            ("gs://photos/a", [:], "https://storage.googleapis.com/photos/a", "auto"),
+            ("gs://photos/a", ["s3-endpoint": "http://127.0.0.1:9"], "http://127.0.0.1:9/photos/a", "auto"),
+        ] as [(String, [String: String], String, String)])
+    func `a bucket is in the store of its kind`(
+        origin: String, settings: [String: String], url: String, region: String
+    ) throws {
+        let options = settings.merging(["origin": origin]) { $1 }
+        let configuration = try SettingSources(options: options, environment: [:], file: nil).configuration()
+        let location = try OriginLocation(configuration)
+        #expect(location.base.url?.normalized == url && location.bucket?.region == region)
     }
 
     @Test func `what is printed can be read again, and has no secrets`() throws {

@@ -14,24 +14,43 @@ struct OriginLocation {
 
     var isBucket: Bool { bucket != nil }
 
-    static let bucketScheme = "s3://"
+    /// A kind of bucket.
+    private struct BucketScheme {
+        let name: String
+        /// The store and the region without settings; nil for those that AWS's tools find.
+        var endpoint: String?
+        var region: String?
+    }
+
+    private static let bucketSchemes = [
+        BucketScheme(name: "s3://"),
+        // Google Cloud Storage takes requests of S3, signed with HMAC keys.
+        BucketScheme(name: "gs://", endpoint: "https://storage.googleapis.com", region: "auto"),
+    ]
+
+    /// The bucket at a URL; nil for the URL of a server.
+    private static func bucket(
+        _ text: String, endpoint: String?, region: String?
+    ) throws(RemoteConfigurationError) -> S3Location? {
+        guard let scheme = bucketSchemes.first(where: { text.hasPrefix($0.name) }) else { return nil }
+        return try S3Location(
+            "s3://" + text.dropFirst(scheme.name.count), endpoint: endpoint ?? scheme.endpoint,
+            region: region ?? scheme.region)
+    }
 
     /// - Throws: An error if a bucket's store is invalid.
     init(_ configuration: ServerConfiguration) throws(SettingError) {
         let text = configuration.origin
-        if text.hasPrefix(Self.bucketScheme) {
-            do throws(RemoteConfigurationError) {
-                let location = try S3Location(
-                    text, endpoint: configuration.s3Endpoint, region: configuration.s3Region)
-                bucket = location
-                var base = OriginBase(location.baseURL)
-                base.isBucket = true
-                self.base = base
-            } catch {
-                throw SettingError(setting: "origin", value: text, problem: "cannot be used: \(error)")
-            }
+        do throws(RemoteConfigurationError) {
+            bucket = try Self.bucket(text, endpoint: configuration.s3Endpoint, region: configuration.s3Region)
+        } catch {
+            throw SettingError(setting: "origin", value: text, problem: "cannot be used: \(error)")
+        }
+        if let bucket {
+            var base = OriginBase(bucket.baseURL)
+            base.isBucket = true
+            self.base = base
         } else {
-            bucket = nil
             // A request's path is appended.
             base = OriginBase(text.hasSuffix("/") ? String(text.dropLast()) : text)
         }
@@ -40,18 +59,15 @@ struct OriginLocation {
 
     /// Returns the problem with an origin's URL, or nil if there is none.
     static func problem(_ text: String) -> String? {
-        if text.hasPrefix(bucketScheme) {
-            do throws(RemoteConfigurationError) {
-                _ = try S3Location(text, endpoint: "https://s3.example", region: "us-east-1")
-                return nil
-            } catch {
-                return "cannot be used: \(error)"
-            }
+        do throws(RemoteConfigurationError) {
+            if try bucket(text, endpoint: "https://s3.example", region: "us-east-1") != nil { return nil }
+        } catch {
+            return "cannot be used: \(error)"
         }
         let url: HTTPURL
         do throws(InvalidURL) { url = try HTTPURL(text) } catch {
             switch error.reason {
-            case .notAbsolute, .scheme: return "must be an http or https URL, or s3://BUCKET/PREFIX"
+            case .notAbsolute, .scheme: return "must be an http or https URL, s3://BUCKET/PREFIX or gs://BUCKET/PREFIX"
             case .host, .port, .internationalName: return "has no host"
             case .controlCharacter, .percent: return unfit
             }

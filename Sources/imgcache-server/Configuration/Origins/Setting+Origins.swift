@@ -75,11 +75,11 @@ extension Setting {
         ) { responseFieldProblem($0) }.reloadable.perOrigin,
         text(
             "s3-endpoint", "URL", \.s3Endpoint,
-            "The store of an origin that is a bucket (default: as AWS's tools find it, AWS_ENDPOINT_URL_S3 or AWS's own)."
+            "The store of an origin that is a bucket (default: as AWS's tools find it, AWS_ENDPOINT_URL_S3 or AWS's own; of gs://, Google's)."
         ) { OriginLocation.endpointProblem($0) }.reloadable.perOrigin,
         text(
             "s3-region", "NAME", \.s3Region,
-            "The region of an origin that is a bucket (default: AWS_REGION or us-east-1)."
+            "The region of an origin that is a bucket (default: AWS_REGION or us-east-1; of gs://, auto)."
         ).reloadable.perOrigin,
         text(
             "s3-profile", "NAME", \.s3Profile,
