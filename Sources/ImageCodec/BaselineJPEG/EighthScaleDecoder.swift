@@ -1,6 +1,6 @@
 internal import CImageCodec
 
-/// A decoder of baseline JPEGs at 1/8 of their size. It takes less than half of libjpeg's time, nearly all of which is spent on unneeded
+/// A decoder of baseline JPEGs at 1/8 of their size. It takes half to two thirds of libjpeg's time, which is mostly spent on unneeded
 /// coefficients; this decoder skips several of them at a time.
 ///
 /// The samples are bit-identical to libjpeg's. Unusual files, including damaged ones, are left to libjpeg before any pixel is used.
