@@ -32,7 +32,10 @@ public struct ImageInfo: Sendable, Hashable {
     init(_ source: ImageSource, limits: DecodingLimits) throws(ImageCodecError) {
         var decoder = ImageDecoder()
         decoder.limits = limits
-        let header = try decoder.header(of: source)
+        self.init(try decoder.header(of: source))
+    }
+
+    package init(_ header: ImageHeader) {
         let description = header.description
         format = header.format
         width = header.width

@@ -53,4 +53,24 @@ import Testing
         let none = try await work.run("info", "b.txt")
         #expect(none.ending == .exited(5) && none.errorOutput.contains("b.txt"), "\(none)")
     }
+
+    @Test func `info shows a HEIC file and a stored one, which are read in a worker process`() async throws {
+        let asset = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../TestAssets/heif/pillow-heif__three.heic")
+        let file = [UInt8](try Data(contentsOf: asset))
+        let work = try TestWorkspace()
+        try Data(file).write(to: URL(fileURLWithPath: work.output("a.heic")))
+        let words = try await work.run("info", "a.heic")
+        #expect(words.ending == .exited(0), "\(words)")
+        for text in ["64 × 64", "HEIF", "thumbhash"] { #expect(words.output.contains(text), "\(text): \(words)") }
+        let origin = try ScriptedOrigin { _ in
+            [
+                .head(status: 200, fields: [("Content-Length", "\(file.count)"), ("Cache-Control", "max-age=60")]),
+                .body(file),
+            ]
+        }
+        #expect(try await work.run("fetch", origin.url("/a.heic")).ending == .exited(0))
+        let stored = try await work.run("info", origin.url("/a.heic"))
+        #expect(stored.output.contains("HEIF 64 × 64"), "\(stored)")
+    }
 }

@@ -259,11 +259,7 @@ struct DecodingOptions: ParsableArguments {
 
     enum OnOrOff: String, ExpressibleByArgument { case on, off }
 
-    var isolation: DecoderIsolation {
-        var isolation = DecoderIsolation.ownProgram
-        if isolateDecoders == .off { isolation.formats = [.heif] }
-        return isolation
-    }
+    var isolation: DecoderIsolation { isolateDecoders == .on ? .ownProgram : .ofHEIF }
 
     /// Warns about a defect of an image that is processed nevertheless.
     ///
@@ -285,5 +281,14 @@ struct DecodingOptions: ParsableArguments {
         decoder.frame = frame ?? 0
         if let maxPixels { decoder.limits.pixels = maxPixels }
         return decoder
+    }
+}
+
+extension DecoderIsolation {
+    /// Worker processes for HEIF alone, which is never decoded in this process.
+    static var ofHEIF: DecoderIsolation {
+        var isolation = DecoderIsolation.ownProgram
+        isolation.formats = [.heif]
+        return isolation
     }
 }

@@ -76,7 +76,10 @@ struct ImageReport: Encodable {
 
     /// `nil` if the file is not an image of a supported format.
     init?(path: String) {
-        guard let info = try? ImageInfo.read(ImageSource(path: path)) else { return nil }
+        let isolated = IsolatedFiles(.ofHEIF, width: 1)
+        guard let file = try? ImageSource(path: path),
+            let info = try? isolated.isUsed(for: file) ? isolated.info(of: file) : ImageInfo.read(file)
+        else { return nil }
         format = "\(info.format)"
         (width, height) = (info.width, info.height)
         orientation = info.orientation.rawValue

@@ -16,7 +16,10 @@ enum ImageFileReport {
     /// - Throws: Exit code 5 for a file that is damaged or not an image.
     static func show(_ path: String, asJSON: Bool) throws {
         let description: ImageDescription
-        do throws(ImageCodecError) { description = try ImageDescription(ImageSource(path: path)) } catch {
+        do throws(ImageCodecError) {
+            let (file, isolated) = (try ImageSource(path: path), IsolatedFiles(.ofHEIF, width: 1))
+            description = isolated.isUsed(for: file) ? try isolated.description(of: file) : try ImageDescription(file)
+        } catch {
             Output.error("\(path): \(error)")
             throw ExitCode(ExitStatus.wrongBytes.rawValue)
         }

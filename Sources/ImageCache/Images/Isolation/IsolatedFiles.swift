@@ -16,6 +16,26 @@ package final class IsolatedFiles: Sendable {
     /// True if a file is decoded in a worker.
     package func isUsed(for source: ImageSource) -> Bool { isolation.isUsed(for: source) }
 
+    /// The properties in a file's header.
+    package func info(of source: ImageSource) throws(ImageCodecError) -> ImageInfo {
+        let file = OpenDescriptor(owning: try source.descriptor())
+        return ImageInfo(try header(of: file, byteCount: source.byteCount, ImageDecoder()))
+    }
+
+    /// The properties of a file, and its placeholders.
+    package func description(of source: ImageSource) throws(ImageCodecError) -> ImageDescription {
+        let (decoder, file) = (ImageDecoder(), OpenDescriptor(owning: try source.descriptor()))
+        let header = try header(of: file, byteCount: source.byteCount, decoder)
+        let image = try isolation.image(of: file.number, byteCount: source.byteCount, .placeholder, decoder)
+        return try ImageDescription(header, image, within: ImageBudget(limits: decoder.limits))
+    }
+
+    private func header(
+        of file: OpenDescriptor, byteCount: Int, _ decoder: ImageDecoder
+    ) throws(ImageCodecError) -> ImageHeader {
+        try isolation.header(of: file.number, byteCount: byteCount, decoder, nil).header
+    }
+
     /// Decodes a file in a size.
     package func image(
         of source: ImageSource, _ sizing: ImageSizing, _ decoder: ImageDecoder
