@@ -327,8 +327,7 @@ let package = Package(
             name: "ServerTests",
             dependencies: [
                 "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy", "ProcessLimits", "RemoteStore",
-                "TestSupport",
-                "imgcache-server", httpTypes, logging,
+                "TestSupport", "imgcache-server", httpTypes, logging,
             ],
             swiftSettings: strict),
         .testTarget(

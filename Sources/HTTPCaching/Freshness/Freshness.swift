@@ -125,6 +125,11 @@ extension CacheRules {
         now.secondsSince1970 - responseTime.secondsSince1970 < -1
     }
 
+    /// Returns true if a copy in memory is still fresh: its time is not over, and the clock was not set back since the response.
+    package static func isFresh(until end: Date, since responseTime: Date, now: Date) -> Bool {
+        end > now && !clockWentBack(since: responseTime, now: now)
+    }
+
     func forbidsStale(_ directives: ResponseDirectives) -> Bool {
         if directives.flags.contains(.mustRevalidate) || directives.flags.contains(.noCache) { return true }
         guard mode == .shared else { return false }

@@ -111,8 +111,8 @@ final class ValueMemory: Sendable {
     /// The entry in memory of an application's value, if it is valid.
     func held(_ key: Key) -> Held? {
         let now = now()
-        guard let held = memory.value(for: key), held.freshUntil > now,
-            !CacheRules.clockWentBack(since: held.responseTime, now: now)
+        guard let held = memory.value(for: key),
+            CacheRules.isFresh(until: held.freshUntil, since: held.responseTime, now: now)
         else { return nil }
         return current(held)
     }
@@ -145,7 +145,7 @@ extension FileRequest {
         case .returnCacheDataElseLoad, .returnCacheDataDontLoad: true
         case .useProtocolCachePolicy:
             !fields.contains(where: \.isCacheDirective)
-                && freshUntil > now && !CacheRules.clockWentBack(since: responseTime, now: now)
+                && CacheRules.isFresh(until: freshUntil, since: responseTime, now: now)
         default: false
         }
     }

@@ -50,6 +50,9 @@ extension FormatEncoding {
 struct FileSizeLimit: Equatable {
     let bytes: Int
     let quality: Int
+
+    /// Its part of ``FormatEncoding/recipe``.
+    var recipe: String { ",max=\(bytes)" }
 }
 
 /// The search for the highest quality at which a file is small enough. It tries at most four, none below ``lowest``.

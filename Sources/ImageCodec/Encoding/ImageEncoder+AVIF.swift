@@ -43,7 +43,7 @@ extension ImageEncoder {
 extension ImageEncoder.AVIFOptions: FormatEncoding {
     var format: ImageFormat { .avif }
 
-    var recipe: String { "avif,q=\(quality),speed=\(speed)" + (maxBytes.map { ",max=\($0)" } ?? "") }
+    var recipe: String { "avif,q=\(quality),speed=\(speed)" + (sizeLimit?.recipe ?? "") }
 
     var sizeLimit: FileSizeLimit? { maxBytes.map { FileSizeLimit(bytes: $0, quality: quality) } }
 

@@ -38,7 +38,7 @@ extension ImageEncoder.JPEGOptions: FormatEncoding {
     var recipe: String {
         "jpeg,q=\(quality),\(subsampling)\(isProgressive ? ",progressive" : "")"
             + (background == .white ? "" : ",on=\(background.red).\(background.green).\(background.blue)")
-            + (maxBytes.map { ",max=\($0)" } ?? "")
+            + (sizeLimit?.recipe ?? "")
     }
 
     var sizeLimit: FileSizeLimit? { maxBytes.map { FileSizeLimit(bytes: $0, quality: quality) } }

@@ -29,7 +29,7 @@ extension ImageEncoder.WebPOptions: FormatEncoding {
     var format: ImageFormat { .webp }
 
     var recipe: String {
-        "webp,q=\(quality),effort=\(effort)\(isLossless ? ",lossless" : "")" + (maxBytes.map { ",max=\($0)" } ?? "")
+        "webp,q=\(quality),effort=\(effort)\(isLossless ? ",lossless" : "")" + (sizeLimit?.recipe ?? "")
     }
 
     var sizeLimit: FileSizeLimit? {

@@ -203,10 +203,11 @@ struct EncodingOptions: ParsableArguments {
     func format(for output: String?) -> Format { format ?? output.flatMap { Format(ending: $0) } ?? .jpeg }
 
     func encoder(_ format: Format, background: ImageSizing.Color?) -> ImageEncoder {
+        let limit = maxBytes.map { Int(clamping: $0.bytes) }
         switch format {
         case .jpeg:
             var options = ImageEncoder.JPEGOptions(quality: quality)
-            options.maxBytes = maxBytes.map { Int(clamping: $0.bytes) }
+            options.maxBytes = limit
             options.isProgressive = progressive
             options.subsampling = subsampling == 444 ? .none444 : subsampling == 422 ? .yes422 : .yes420
             if let background { options.background = background }
@@ -214,12 +215,12 @@ struct EncodingOptions: ParsableArguments {
         case .png: return .png(level: level)
         case .webp:
             var options = ImageEncoder.WebPOptions(quality: Double(quality), isLossless: lossless)
-            options.maxBytes = maxBytes.map { Int(clamping: $0.bytes) }
+            options.maxBytes = limit
             return ImageEncoder(.webp(options))
         case .avif:
             var options = ImageEncoder.AVIFOptions(likeJPEG: quality)
             options.speed = speed
-            options.maxBytes = maxBytes.map { Int(clamping: $0.bytes) }
+            options.maxBytes = limit
             return ImageEncoder(.avif(options))
         case .gif: return .gif(colors: colors, isDithered: dither)
         }

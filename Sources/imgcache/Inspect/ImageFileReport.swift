@@ -17,8 +17,7 @@ enum ImageFileReport {
     static func show(_ path: String, asJSON: Bool) throws {
         let description: ImageDescription
         do throws(ImageCodecError) {
-            let (file, isolated) = (try ImageSource(path: path), IsolatedFiles(.ofHEIF, width: 1))
-            description = isolated.isUsed(for: file) ? try isolated.description(of: file) : try ImageDescription(file)
+            description = try IsolatedFiles(.ofHEIF, width: 1).description(of: ImageSource(path: path))
         } catch {
             Output.error("\(path): \(error)")
             throw ExitCode(ExitStatus.wrongBytes.rawValue)

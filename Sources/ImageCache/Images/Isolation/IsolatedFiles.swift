@@ -16,14 +16,16 @@ package final class IsolatedFiles: Sendable {
     /// True if a file is decoded in a worker.
     package func isUsed(for source: ImageSource) -> Bool { isolation.isUsed(for: source) }
 
-    /// The properties in a file's header.
+    /// The properties in a file's header, read in a worker where one must be used.
     package func info(of source: ImageSource) throws(ImageCodecError) -> ImageInfo {
+        guard isUsed(for: source) else { return try ImageInfo.read(source) }
         let file = OpenDescriptor(owning: try source.descriptor())
         return ImageInfo(try header(of: file, byteCount: source.byteCount, ImageDecoder()))
     }
 
-    /// The properties of a file, and its placeholders.
+    /// The properties of a file, and its placeholders, made in a worker where one must be used.
     package func description(of source: ImageSource) throws(ImageCodecError) -> ImageDescription {
+        guard isUsed(for: source) else { return try ImageDescription(source) }
         let (decoder, file) = (ImageDecoder(), OpenDescriptor(owning: try source.descriptor()))
         let header = try header(of: file, byteCount: source.byteCount, decoder)
         let image = try isolation.image(of: file.number, byteCount: source.byteCount, .placeholder, decoder)
