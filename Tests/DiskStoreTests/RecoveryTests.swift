@@ -68,6 +68,58 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.read("b") == body)
     }
 
+    @Test(arguments: [1, 2])
+    func `the record of a partial that a rolled back index has forgotten does not outlive the number's next partial`(
+        lost: Int
+    ) async throws {
+        let test = try StoreUnderTest(capacity: 8 << 20)
+        let body = pattern(3 * block)
+        var old = NewEntry(key: EntryKey("old"), url: "http://test/old", metadata: [7])
+        old.isResumable = true
+        let entry = try test.store.writeWhole("old", body).commit(old).entry
+        try test.store.withIndex { (index) throws(StoreError) in
+            try index.catalogue().connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        }
+        let index = test.path + "/index.sqlite"
+        let before = try Data(contentsOf: URL(filePath: index))
+        for number in 0..<lost {
+            let writer = try test.store.beginBody(for: EntryKey("part \(number)"))
+            try writer.start(header: [7], total: Int64(2 * block))
+            try writer.write(pattern(block))
+            try writer.keep()
+        }
+        test.store.close()
+        // As a loss of power during their commits leaves it: the data is among the bodies, and the index knows neither.
+        for name in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: index + name) }
+        try before.write(to: URL(filePath: index))
+        let partials = test.path + "/partials"
+        func data() throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: partials).filter { $0.hasSuffix(".data") }
+        }
+        let forgotten = try data()
+        #expect(forgotten.count == lost)
+        for name in forgotten { try FileManager.default.removeItem(atPath: "\(partials)/\(name)") }
+
+        // A damaged body becomes a partial, of the first number that was lost.
+        let store = try test.again()
+        let path = store.path(of: entry)
+        chmod(path, 0o600)
+        let file = try FileHandle(forWritingTo: URL(filePath: path))
+        try file.write(contentsOf: [body[0] ^ 1])
+        try file.close()
+        #expect(try store.verify(repair: true).failed == 1)
+        #expect(try data().allSatisfy(forgotten.contains))
+        try await store.sweep()
+        let writer = try store.beginBody(for: EntryKey("old"))
+        #expect(writer.held?.missing == [0..<Int64(block)])
+        try writer.resume(at: 0, total: Int64(body.count))
+        try writer.write(body[..<block])
+        try writer.endRange(complete: true)
+        _ = try writer.commit(old)
+        #expect(try store.read("old") == body)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: partials) == [])
+    }
+
     @Test func `the number of a partial that a rolled back index takes up again is not given out a second time`()
         async throws
     {

@@ -91,6 +91,7 @@ import Testing
             if outcome.ending == .signaled(SIGKILL) {
                 kills += 1
                 files[current].kills += 1
+                Soak.report(kills, after: kills - 1, of: wanted, "kills of one process")
             } else {
                 #expect(outcome.ending == .exited(0), "\(outcome)")
                 #expect(files[current].content.equalsFile(at: outcome.lines.first ?? ""), "\(files[current])")
@@ -111,8 +112,10 @@ import Testing
         var generator = SeededGenerator(for: "ResumeAfterKill, \(processes) processes")
         var files: [File] = []
         var round = 0
-        while Self.soak(tenths: share).map({ kills < $0 }) ?? (round < rounds) {
+        let wanted = Self.soak(tenths: share)
+        while wanted.map({ kills < $0 }) ?? (round < rounds) {
             round += 1
+            let before = kills
             var file = File(number: 1000 * processes + round, using: &generator)
             let running = try (0..<processes).map { _ in try fetch(file) }
             let victims = running.shuffled(using: &generator).prefix(Int.random(in: 1...processes, using: &generator))
@@ -136,6 +139,7 @@ import Testing
             }
             #expect(DiskUsage.bytes(at: work.cache) <= Self.capacity + file.content.size)
             files.append(file)
+            Soak.report(kills, after: before, of: wanted ?? 0, "kills of \(processes) processes")
         }
         try await expectEverythingRight(files)
     }
@@ -161,6 +165,7 @@ import Testing
         var (kills, delivered, replaced, refused, resumed, round) = (0, 0, 0, 0, 0, 0)
         while kills < wanted {
             round += 1
+            let before = kills
             let file = File(number: 100_000 + round, using: &generator)
             let first = version.withLock { $0 }
             let changesAt = Int.random(in: 0..<12, using: &generator)
@@ -203,6 +208,7 @@ import Testing
             if answer.source == "resumed" { resumed += 1 }
             #expect(hasVersion(of: file, since: first, at: answer.path ?? ""), "round \(round): \(last)")
             for name in work.outputNames { try? FileManager.default.removeItem(atPath: work.output(name)) }
+            Soak.report(kills, after: before, of: wanted, "kills with locks that \(locks)")
         }
         print(
             "lock kills: \(kills) with locks that \(locks), in \(round) rounds; \(delivered + round) right bodies, \(resumed) of them resumed, "

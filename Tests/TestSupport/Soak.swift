@@ -9,4 +9,11 @@ public enum Soak {
     public static func count(_ variable: String, usual: Int) -> Int {
         ProcessInfo.processInfo.environment[variable].flatMap { Int($0) } ?? usual
     }
+
+    /// Prints how far a long form is, each time that another 500 are done.
+    public static func report(_ done: Int, after before: Int, of wanted: Int, _ what: String) {
+        guard done / 500 > before / 500 else { return }
+        print("\(what): \(done) of \(wanted)")
+        fflush(nil)
+    }
 }

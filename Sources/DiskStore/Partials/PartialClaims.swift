@@ -6,8 +6,11 @@ extension Index {
     // MARK: Making
 
     /// A number for a new partial.
+    ///
+    /// After a power failure the index may issue a number again of which the record of a partial is left. That goes before.
     func takeNumber() throws(StoreError) -> Int64 {
-        try change { (totals) throws(StoreError) in try takePartialNumber(&totals) }
+        recoverPartialsOnce()
+        return try change { (totals) throws(StoreError) in try takePartialNumber(&totals) }
     }
 
     /// Reserves space for a partial whose files exist and are locked, so that the row always refers to existing files.

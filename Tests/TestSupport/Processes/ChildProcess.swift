@@ -114,16 +114,16 @@ public final class ChildProcess: Sendable {
     }
 
     /// Its standard output so far.
-    public var output: String { text(at: outputPath) }
+    public var output: String { String(printing: outputBytes) }
 
     /// Its standard error so far.
-    public var errorOutput: String { text(at: errorPath) }
+    public var errorOutput: String { String(printing: Self.content(of: errorPath)) }
 
     /// Its standard output so far, as bytes.
-    public var outputBytes: [UInt8] { [UInt8](FileManager.default.contents(atPath: outputPath) ?? Data()) }
+    public var outputBytes: [UInt8] { Self.content(of: outputPath) }
 
-    private func text(at path: String) -> String {
-        String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
+    private static func content(of path: String) -> [UInt8] {
+        [UInt8](FileManager.default.contents(atPath: path) ?? Data())
     }
 
     /// Sends the signal, unless it has ended.

@@ -5,9 +5,10 @@ public struct CommandRunner: Sendable {
     /// The result of one run.
     public struct Outcome: Sendable, CustomStringConvertible {
         public let ending: ChildProcess.Ending
-        public let output: String
-        public let errorOutput: String
         public let outputBytes: [UInt8]
+        public let errorOutput: String
+
+        public var output: String { String(printing: outputBytes) }
 
         /// Lines of standard output.
         public var lines: [String] { output.split(separator: "\n").map(String.init) }
@@ -78,8 +79,7 @@ public struct CommandRunner: Sendable {
     /// Waits for the end and gathers what it left.
     public static func outcome(of process: ChildProcess, within seconds: Double = patience) async -> Outcome {
         let ending = await process.end(within: seconds)
-        return Outcome(
-            ending: ending, output: process.output, errorOutput: process.errorOutput, outputBytes: process.outputBytes)
+        return Outcome(ending: ending, outputBytes: process.outputBytes, errorOutput: process.errorOutput)
     }
 
     /// The test's own environment without what would change the command's behaviour by accident.

@@ -44,7 +44,7 @@ public final class PseudoTerminal: Sendable {
     }
 
     /// Everything written to it so far, escape sequences included.
-    public var text: String { String(decoding: collected.withLock { $0 }, as: UTF8.self) }
+    public var text: String { String(printing: collected.withLock { $0 }) }
 
     /// Everything that processes which have ended wrote to it: another thread reads it, a moment later.
     public func wholeText() async -> String {
