@@ -14,36 +14,39 @@ final class WorkerHelper: Sendable {
     /// - Parameter program: The path of an executable that calls ``HelperProgram/runIfAsked(_:prepare:handle:)``.
     init(_ program: String) throws(WorkerFailure) {
         guard clinux_can_confine() else { throw .unavailable("the processor is not supported") }
-        let (own, other) = try MessageSocket.pair()
-        let number = Self.spawn(program, other)
+        let (number, own) = try Self.spawn(program)
         guard number > 0 else { throw .unavailable("\(program): \(String(cString: strerror(-number)))") }
         process = number
         socket = Locked(own)
-        // The parent's copy of the child's end must be closed, or the end of the connection would not be noticed.
-        withExtendedLifetime(other) {}
         try greet(own)
     }
 
     private func greet(_ socket: MessageSocket) throws(WorkerFailure) {
-        guard socket.isReadable(from: process), let greeting = try socket.receive() else {
-            throw .unavailable("the helper does not answer")
-        }
+        guard socket.isReadable(from: process) else { throw .unavailable("the helper does not answer") }
+        guard let greeting = try socket.receive() else { throw .unavailable("the helper ended at its start") }
         guard greeting.bytes.count == 1 else {
             throw .unavailable(String(decoding: greeting.bytes, as: UTF8.self))
         }
         guard greeting.bytes == [HelperProgram.version] else { throw .unavailable("the helper is of another version") }
     }
 
-    private static func spawn(_ program: String, _ socket: MessageSocket) -> pid_t {
+    /// Starts the program with the other end of the returned connection.
+    ///
+    /// Only the program has that end when this returns: otherwise its exit would be noticed by the time that passes alone.
+    private static func spawn(_ program: String) throws(WorkerFailure) -> (process: pid_t, own: MessageSocket) {
+        let (own, other) = try MessageSocket.pair()
         // The environment may contain secrets, which code that decodes untrusted files must not have.
         let kept = ["LD_LIBRARY_PATH", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "IMGCACHE_TEST_DECODER_FAULTS"]
         // Without a time zone, gmtime(3) reads a file, which workers cannot do.
         let environment = kept.compactMap { name in getenv(name).map { "\(name)=\(String(cString: $0))" } }
-        return withCStrings([program, HelperProgram.argument]) { arguments in
-            withCStrings(environment + ["SWIFT_BACKTRACE=enable=no", "TZ=UTC0"]) { environment in
-                clinux_spawn_helper(program, arguments, environment, socket.descriptor.number)
+        let process = withExtendedLifetime(other) {
+            withCStrings([program, HelperProgram.argument]) { arguments in
+                withCStrings(environment + ["SWIFT_BACKTRACE=enable=no", "TZ=UTC0"]) { environment in
+                    clinux_spawn_helper(program, arguments, environment, other.descriptor.number)
+                }
             }
         }
+        return (process, own)
     }
 
     private static func withCStrings<Result>(

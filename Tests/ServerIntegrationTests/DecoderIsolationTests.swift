@@ -276,6 +276,7 @@ import Testing
         #expect(ready()?.status == 503 && ready()?.text.contains("undecodable") == true)
         #expect(metrics().contains("imgcache_image_workers_available 0"))
         #expect(strict.process.errorOutput.contains("no image is decoded"), "\(strict.process.errorOutput)")
+        #expect(strict.process.errorOutput.contains("the helper ended at its start"), "its end is waited for")
 
         let lax = try await server("optional")
         #expect(try Client(lax.port).get("/image/w=64/picture")?.status == 200)
