@@ -39,8 +39,8 @@ extension DownloadCache {
     /// The HTTP response to a request for a range of a file (`Range`, `If-Range`: RFC 9110 section 14), for its head (HEAD), or for the
     /// file unless it is unchanged (`If-None-Match`, `If-Modified-Since`: section 13).
     ///
-    /// The response comes from the store, or from a partial download that covers the range. Otherwise the missing blocks of the range, of
-    /// 256 KiB, are requested and stored. A conditional request, and a range of a response without a strong validator, download the whole
+    /// The response comes from the store, or from a partial or running download as soon as that has the range. Otherwise the missing blocks
+    /// of the range, of 256 KiB, are requested and stored. A conditional request, and a range of a response without a strong validator, download the whole
     /// file as in ``file(for:)-(FileRequest)``. HEAD downloads no body; its response updates or invalidates the stored one (RFC 9111
     /// section 4.3.5).
     ///
@@ -57,7 +57,9 @@ extension DownloadCache {
                     return stored.response as CachedResponse?
                 case .blocks(let blocks): return try await fetcher.response(blocks)
                 case .failed(let error) where error.code.storeReason == nil: throw error
-                case .failed, nil: return request.method == .head ? try await fetcher.head(resolved) : nil
+                case .failed, nil:
+                    return request.method == .head
+                        ? try await fetcher.head(resolved) : try await fetcher.rangeOfRunningFetch(resolved)
                 }
             }
             if let stored { return stored }

@@ -260,6 +260,32 @@ import Testing
                 == "imgcache; fwd=uri-miss; fwd-status=200; stored; collapsed; ttl=3600")
     }
 
+    @Test func `a range of a file that is being downloaded comes with its last byte, and not with the file's`()
+        async throws
+    {
+        let (early, late) = (Gate(), Gate())
+        let (content, size) = (representation.content, representation.size)
+        let fields = [("ETag", "\"v\""), ("Cache-Control", "max-age=60"), ("Content-Length", "\(size)")]
+        let origin = try ScriptedOrigin { _ in
+            [
+                .head(status: 200, fields: fields), .content(content, 0..<100), .wait(for: early),
+                .content(content, 100..<300_000), .wait(for: late), .content(content, 300_000..<size),
+            ]
+        }
+        let whole = Task { [cache, request = request(origin.url())] in try await cache.file(for: request) }
+        #expect(await origin.waits { $0.first?.bodyBytesSent == 100 })
+        let ranges = ["bytes=10-99", "bytes=0-262143"].map { range in
+            Task { [cache, request = request(origin.url(), [("Range", range)])] in
+                try await cache.response(for: request)
+            }
+        }
+        early.open()
+        #expect(try await self.content(of: ranges[0].value) == content.bytes(10..<100))
+        #expect(try await self.content(of: ranges[1].value) == content.bytes(0..<262_144))
+        late.open()
+        #expect(try await whole.value.size == size && origin.requests.count == 1)
+    }
+
     @Test func `file(for:) refuses what is not about a whole file`() async throws {
         let origin = try origin()
         for wrong in [request(origin.url(), head: true), request(origin.url(), [("Range", "bytes=0-1")])] {

@@ -167,6 +167,18 @@ extension Fetcher {
         }
     }
 
+    /// The response to a request for a range, as soon as a running fetch of all of the body has stored its bytes; `nil` if there is no such fetch, or
+    /// if it ends before.
+    func rangeOfRunningFetch(_ resolved: ResolvedRequest) async throws(ImageCacheError) -> CachedResponse? {
+        guard case .from(_, let last?)? = resolved.divisibleRange,
+            let running = fetches.running(resolved.key, in: store.generation(of: resolved.url).epoch)
+        else { return nil }
+        for await snapshot in running.task.context.growth.follow() where snapshot.available > last {
+            return try storedResponse(resolved)?.response
+        }
+        return nil
+    }
+
     private func rangeOfBlocks(
         _ resolved: ResolvedRequest, _ reader: RangeReader
     ) async throws(ImageCacheError) -> RangeOfBlocks? {
