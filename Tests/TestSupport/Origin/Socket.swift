@@ -4,15 +4,16 @@ import Glibc
 struct Socket: Sendable {
     let descriptor: Int32
 
-    /// A listening socket on an ephemeral port of 127.0.0.1, and that port.
-    static func listening(backlog: Int32 = 512) throws -> (socket: Socket, port: UInt16) {
+    /// A listening socket on an ephemeral port of 127.0.0.1, or of another address, and that port.
+    static func listening(at host: UInt32 = 0x7F00_0001, backlog: Int32 = 512) throws -> (socket: Socket, port: UInt16)
+    {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SystemCallFailure("socket") }
         var yes: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        address.sin_addr.s_addr = in_addr_t(host).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let port: UInt16? = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in

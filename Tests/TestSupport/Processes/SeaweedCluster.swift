@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A SeaweedFS of several nodes on 127.0.0.1: a master, three volume servers that keep two copies of everything, two filers that
+/// A SeaweedFS of several nodes: a master, three volume servers that keep two copies of everything, two filers that
 /// follow each other, a gateway with the S3 API for each, and nginx in front of the gateways. All of them are killed when released.
 public final class SeaweedCluster: Sendable {
     /// A part that can be killed.
@@ -32,7 +32,7 @@ public final class SeaweedCluster: Sendable {
             let filers = try (0..<2).map { try start.filer($0) }
             let hasBucket = try await SeaweedFS.makeBucket(filer: ports.filers[0], filers[0])
             // The other filer gets it from the first one.
-            let bucket = "http://127.0.0.1:\(ports.filers[1])/buckets/\(ObjectStore.bucket)/"
+            let bucket = "http://\(SeaweedFS.address):\(ports.filers[1])/buckets/\(ObjectStore.bucket)/"
             var areReady = hasBucket
             if areReady {
                 areReady = try await SeaweedFS.succeeds(["-f", "-o", "/dev/null", bucket], while: filers[1])
@@ -40,7 +40,7 @@ public final class SeaweedCluster: Sendable {
             let gateways = try areReady ? (0..<2).map { try start.gateway($0) } : []
             for (port, gateway) in zip(ports.gateways, gateways) where areReady {
                 areReady = try await SeaweedFS.succeeds(
-                    ["-o", "/dev/null", "http://127.0.0.1:\(port)/"], while: gateway)
+                    ["-o", "/dev/null", "http://\(SeaweedFS.address):\(port)/"], while: gateway)
             }
             if areReady {
                 var options = Nginx.Options()
@@ -92,10 +92,11 @@ public final class SeaweedCluster: Sendable {
             let path = "\(folder)/\(name)"
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
             return try SeaweedFS.start(
-                [arguments[0], "-ip=127.0.0.1", "-ip.bind=127.0.0.1"] + arguments.dropFirst(), in: path)
+                [arguments[0], "-ip=\(SeaweedFS.address)", "-ip.bind=\(SeaweedFS.address)"] + arguments.dropFirst(),
+                in: path)
         }
 
-        private var masterAddress: String { "127.0.0.1:\(ports.master.http).\(ports.master.grpc)" }
+        private var masterAddress: String { "\(SeaweedFS.address):\(ports.master.http).\(ports.master.grpc)" }
 
         func master() throws -> ChildProcess {
             try start(
@@ -133,7 +134,7 @@ public final class SeaweedCluster: Sendable {
             return try start(
                 "gateway-\(number)",
                 [
-                    "s3", "-filer=127.0.0.1:\(ports.filers[number]).\(ports.filerCalls[number])",
+                    "s3", "-filer=\(SeaweedFS.address):\(ports.filers[number]).\(ports.filerCalls[number])",
                     "-port=\(ports.gateways[number])", "-port.grpc=\(ports.gatewayCalls[number])",
                     "-localSocket=\(path)/sock", "-config=\(path)/s3.json", "-port.iceberg=0", "-port.lance=0",
                     "-autoCreateBucket=false",

@@ -1,10 +1,13 @@
 import Foundation
 import Glibc
 
-/// SeaweedFS on ephemeral ports of 127.0.0.1, with its own folder. `scripts/seaweedfs` installs it.
+/// SeaweedFS on ephemeral ports of its own address, with its own folder. `scripts/seaweedfs` installs it.
 ///
 /// A regular stop takes 16 seconds, so it is killed.
 enum SeaweedFS {
+    /// No origin of a test gets a port of this address, and requests that were meant for the store, before it has opened the port.
+    static let address = "127.0.0.2"
+
     static let executable: String = {
         let environment = ProcessInfo.processInfo.environment
         if let path = environment["IMGCACHE_TEST_WEED"] { return path }
@@ -18,12 +21,12 @@ enum SeaweedFS {
         let process = try start(ports, in: folder)
         var isReady = try await makeBucket(filer: ports[4], process)
         if isReady { isReady = try await keeps(folder + "/s3.json", s3: ports[6], process) }
-        return ObjectStore.Running(process: process, endpoint: "http://127.0.0.1:\(ports[6])", isReady: isReady)
+        return ObjectStore.Running(process: process, endpoint: "http://\(address):\(ports[6])", isReady: isReady)
     }
 
     /// Free ports, all held until the last one is known.
     static func freePorts(_ count: Int) throws -> [UInt16] {
-        let held = try (0..<count).map { _ in try Socket.listening() }
+        let held = try (0..<count).map { _ in try Socket.listening(at: 0x7F00_0002) }
         for (socket, _) in held { socket.finish(reset: false) }
         return held.map(\.port)
     }
@@ -47,7 +50,7 @@ enum SeaweedFS {
     private static func start(_ ports: [UInt16], in folder: String) throws -> ChildProcess {
         try start(
             [
-                "server", "-dir=\(folder)", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-master.telemetry=false",
+                "server", "-dir=\(folder)", "-ip=\(address)", "-ip.bind=\(address)", "-master.telemetry=false",
                 "-master.port=\(ports[0])", "-master.port.grpc=\(ports[1])", "-master.volumeSizeLimitMB=256",
                 "-master.electionTimeout=1s", "-master.heartbeatInterval=100ms", "-volume.port=\(ports[2])",
                 "-volume.port.grpc=\(ports[3])", "-volume.max=20", "-volume.preStopSeconds=0", "-filer",
@@ -60,7 +63,7 @@ enum SeaweedFS {
     /// Makes the bucket, which is a folder of the filer, as soon as that responds; false when the server ends before.
     static func makeBucket(filer: UInt16, _ process: ChildProcess) async throws -> Bool {
         try await succeeds(
-            ["-f", "-X", "POST", "http://127.0.0.1:\(filer)/buckets/\(ObjectStore.bucket)/"], while: process)
+            ["-f", "-X", "POST", "http://\(address):\(filer)/buckets/\(ObjectStore.bucket)/"], while: process)
     }
 
     /// Stores a file by the S3 API, and reads it; false if that does not succeed.
@@ -69,7 +72,7 @@ enum SeaweedFS {
         let signed = [
             "-f", "--aws-sigv4", "aws:amz:us-east-1:s3", "-u", keys, "-H", "x-amz-content-sha256: UNSIGNED-PAYLOAD",
         ]
-        let url = "http://127.0.0.1:\(s3)/\(ObjectStore.bucket)/ready"
+        let url = "http://\(address):\(s3)/\(ObjectStore.bucket)/ready"
         for request in [["-T", file, url], ["-o", "/dev/null", url], ["-X", "DELETE", url]] {
             guard try await succeeds(signed + request, while: process) else { return false }
         }
