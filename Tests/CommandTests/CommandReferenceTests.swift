@@ -5,15 +5,35 @@ import Testing
 @testable import imgcache
 
 struct CommandReferenceTests {
-    /// The help of every command, as the page shows it.
+    /// The help of every command, as the page shows it: options that several commands have in the same words stand once, before all of them.
     private var help: String {
-        Main.configuration.subcommands.flatMap { command in
+        let commands = Main.configuration.subcommands.flatMap { command in
             [("", command)] + command.configuration.subcommands.map { (command._commandName + " ", $0) }
         }.map { group, command in
-            let text = Main.helpMessage(for: command, columns: 100)
-                .replacing(#/ +\n/#, with: "\n")
-            return "### imgcache \(group)\(command._commandName)\n\n```text\n\(text)\n```\n"
-        }.joined(separator: "\n")
+            let text = Main.helpMessage(for: command, columns: 100).replacing(#/ +\n/#, with: "\n")
+            return (name: group + command._commandName, sections: HelpSection.sections(of: text))
+        }
+        var uses: [String: Int] = [:]
+        for command in commands {
+            for option in command.sections.flatMap(\.options) { uses[option, default: 0] += 1 }
+        }
+        var common: [HelpSection] = []
+        for section in commands.flatMap(\.sections) {
+            for option in section.options where uses[option, default: 0] > 1 {
+                if common.contains(where: { $0.options.contains(option) }) { continue }
+                guard let index = common.firstIndex(where: { $0.text == section.text }) else {
+                    common.append(HelpSection(text: section.text, options: [option]))
+                    continue
+                }
+                common[index].options.append(option)
+            }
+        }
+        let pages = commands.map { command in
+            "### imgcache \(command.name)\n\n```text\n"
+                + command.sections.map { $0.printed(leavingOut: { uses[$0, default: 0] > 1 }) }.joined() + "```\n"
+        }
+        return "### Common options\n\n```text\n" + common.map { $0.printed { _ in false } }.joined() + "```\n\n"
+            + pages.joined(separator: "\n")
     }
 
     /// To regenerate it: `IMGCACHE_WRITE_REFERENCE=1 scripts/test --filter CommandReferenceTests`.
@@ -29,5 +49,50 @@ struct CommandReferenceTests {
             return
         }
         #expect(text[head...] == help, "see the comment on this test")
+    }
+}
+
+/// A heading of a help text with its options, or text without options.
+private struct HelpSection {
+    /// The lines before the first option.
+    var text: String
+    /// Each with all of its lines.
+    var options: [String]
+
+    static func sections(of help: String) -> [HelpSection] {
+        var sections: [HelpSection] = []
+        for line in help.split(separator: "\n", omittingEmptySubsequences: false) {
+            let isHeading = line.wholeMatch(of: /[A-Z ]+:/) != nil
+            if isHeading || sections.isEmpty { sections.append(HelpSection(text: "", options: [])) }
+            let last = sections.count - 1
+            if isHeading || line.isEmpty && sections[last].options.isEmpty {
+                sections[last].text += line + "\n"
+            } else if line.hasPrefix("  -") {
+                sections[last].options.append(line + "\n")
+            } else if line.hasPrefix("      "), let option = sections[last].options.indices.last {
+                sections[last].options[option] += line + "\n"
+            } else if !line.isEmpty {
+                sections[last].text += line + "\n"
+            }
+        }
+        return sections
+    }
+
+    /// - Parameter isCommon: True for an option of which only the name is printed.
+    func printed(leavingOut isCommon: (String) -> Bool) -> String {
+        let names = options.filter(isCommon).compactMap { $0.firstMatch(of: /--[a-z0-9-]+/).map { String($0.output) } }
+        var text = text + options.filter { !isCommon($0) }.joined()
+        if !names.isEmpty {
+            var line = "  Common options:"
+            for name in names {
+                if line.count + name.count > 96 {
+                    text += line + "\n"
+                    line = "   "
+                }
+                line += " " + name
+            }
+            text += line + "\n"
+        }
+        return text.hasSuffix("\n\n") ? text : text + "\n"
     }
 }
