@@ -159,7 +159,8 @@ let package = Package(
         .target(
             name: "ImageProxy",
             dependencies: [
-                "Digests", "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ConcurrencyPrimitives",
+                "CLinux", "Digests", "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache",
+                "ConcurrencyPrimitives",
                 "RemoteStore", "Transfer", "URLSigning", "Units", "Zsync",
                 httpTypes,
             ],

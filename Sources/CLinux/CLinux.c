@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/fs.h>
+#include <linux/openat2.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -18,6 +19,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -41,6 +43,17 @@ int clinux_link_unnamed(int fd, const char *path) {
     char source[64];
     snprintf(source, sizeof source, "/proc/self/fd/%d", fd);
     return linkat(AT_FDCWD, source, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+}
+
+int clinux_open_beneath(int folder, const char *path) {
+    struct open_how how = {
+        .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+    long fd;
+    // EAGAIN: a rename elsewhere in the tree may have let the path seem to leave the folder.
+    int attempts = 100;
+    do fd = syscall(SYS_openat2, folder, path, &how, sizeof how);
+    while (fd < 0 && (errno == EINTR || (errno == EAGAIN && --attempts > 0)));
+    return (int)fd;
 }
 
 int clinux_rename_exclusive(const char *from, const char *to) {

@@ -19,6 +19,10 @@ int clinux_open_unnamed(const char *directory, mode_t mode);
 /// Gives the unnamed file behind `fd` its name; fails with EEXIST when the name is taken.
 int clinux_link_unnamed(int fd, const char *path);
 
+/// openat2(2) with RESOLVE_BENEATH: opens a file below a folder for reading. Neither `..` nor a symbolic link leads out of the folder: EXDEV.
+/// ENOSYS before Linux 5.6.
+int clinux_open_beneath(int folder, const char *path);
+
 /// renameat2(2) with RENAME_NOREPLACE: fails with EEXIST when `to` exists.
 int clinux_rename_exclusive(const char *from, const char *to);
 

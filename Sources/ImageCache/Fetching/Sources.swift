@@ -19,13 +19,14 @@ struct Sources: Sendable {
     /// The transport of one fetch, with the layers that the request needs.
     ///
     /// A body passes these layers in order, each only if the request needs it:
-    /// 1. the HTTP client, or the request's own transport;
+    /// 1. the HTTP client, or the transport of the request or of its origin;
     /// 2. the gate of the request's origin, which delays the start of a transfer and observes its outcome;
     /// 3. segments: several connections for a large body;
     /// 4. mirrors, and the verification of length, pieces and digest, which repairs a damaged piece from another mirror.
     func transport(for request: FileRequest, of fetch: Fetch) -> any HTTPTransport {
-        let base = request.transport ?? client
-        let gated: any HTTPTransport = request.transfer.gate.map { GatedTransport(base, by: $0.gate) } ?? base
+        let gate = request.transfer.gate?.gate
+        let base = gate?.transport(for: request.url) ?? request.transport ?? client
+        let gated: any HTTPTransport = gate.map { GatedTransport(base, by: $0) } ?? base
         let segmenting = SegmentingTransport(gated, on: executor)
         let integrity = request.integrity
         guard

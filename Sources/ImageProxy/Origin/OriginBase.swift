@@ -5,15 +5,26 @@ package import HTTPSemantics
 package struct OriginBase: Sendable {
     /// Without a trailing slash, with an optional user and password.
     let text: String
-    /// True if the URLs under this base are objects in a bucket. Queries are then rejected, because they would call functions of the
-    /// bucket, and so is the bucket itself, because its URL would list the objects.
-    package var isBucket = false
+    /// True if the URLs under this base are objects in a bucket or files in a folder, which can only be read. Queries are then dropped, because they
+    /// would call functions of the bucket, and the base itself is refused, because its URL would list the objects.
+    package var isStorage = false
     package let url: HTTPURL?
 
     package init(_ text: String) {
         self.text = text
         url = try? HTTPURL(text)
     }
+
+    /// The base of the files below a folder.
+    ///
+    /// - Parameter path: The folder's absolute path, percent-encoded, without a trailing slash.
+    package init(folder path: String) {
+        self.init("http://" + Self.folderHost + path)
+        isStorage = true
+    }
+
+    /// The host in the URLs of files. No server can have this name (RFC 6761 section 6.4).
+    package static let folderHost = "files.invalid"
 
     /// The URL for a client's request, as used by the store. `nil` if it is invalid or leaves the base path under any interpretation
     /// (``HTTPSemantics/HTTPURL/isBelow(_:)``).
@@ -23,7 +34,7 @@ package struct OriginBase: Sendable {
     /// - Parameter path: The path with its query and leading slash.
     func url(for path: String) -> String? {
         var path = path[...]
-        if isBucket {
+        if isStorage {
             path = path.prefix { $0 != "?" }
             guard path.utf8.count > 1 else { return nil }
         }

@@ -37,6 +37,7 @@ package final class OriginGate: TransferGate {
     private let authorization: Authorization
     private let connections: Int?
     private let lifetimes: LifetimeRules
+    private let folder: FolderTransport?
     private static let rules = CacheRules(mode: .shared)
 
     /// The namespace of stored responses (`FileRequest.owner`). It keeps responses that one origin's keys gave access to from being served
@@ -46,10 +47,12 @@ package final class OriginGate: TransferGate {
     /// - Parameters:
     ///   - connections: The number of concurrent transfers with the origin's host, or nil for the engine's limit.
     ///   - lifetimes: The lifetimes of the origin's responses.
+    ///   - folder: The folder that is the origin, or nil for a server.
     ///   - verdict: Decides which hosts may be contacted.
     package init(
         name: String, base: OriginBase, health: OriginHealth, authorization: Authorization = Authorization(),
         connections: Int? = nil, lifetimes: LifetimeRules = LifetimeRules(),
+        folder: FolderTransport? = nil,
         verdict: @escaping @Sendable (AddressPolicy.Endpoint) -> AddressPolicy.Verdict
     ) {
         self.name = name
@@ -58,14 +61,21 @@ package final class OriginGate: TransferGate {
         self.authorization = authorization
         self.connections = connections
         self.lifetimes = lifetimes
+        self.folder = folder
         namespace = authorization.namespace(at: base)
         addressPolicy = .judging(verdict)
     }
 
-    /// The base URL, as used by the store, without credentials and without a trailing slash.
+    /// The base URL, as used by the store, without credentials and without a trailing slash; `file:///…` for a folder.
     package var shownURL: String {
+        if folder != nil { return "file://\(base.url?.path ?? "")" }
         let url = base.url?.normalized ?? ""
         return url.hasSuffix("/") ? String(url.dropLast()) : url
+    }
+
+    package func transport(for url: String) -> (any HTTPTransport)? {
+        guard let folder, let url = try? HTTPURL(url), isOwn(url) else { return nil }
+        return folder
     }
 
     package func connectionLimit(for url: HTTPURL) -> Int? { isOwn(url) ? connections : nil }

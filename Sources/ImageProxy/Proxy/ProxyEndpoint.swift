@@ -73,7 +73,7 @@ package struct ProxyEndpoint: RequestHandler {
         guard Via.passes(of: options.name, in: incoming.head.fields) < Via.mostPasses else {
             return .failure(508, "loop", "The request has passed this proxy several times: there is a loop.")
         }
-        if options.origin.isBucket, incoming.method != .get, incoming.method != .head {
+        if options.origin.isStorage, incoming.method != .get, incoming.method != .head {
             return .failure(405, "method", "Objects support GET and HEAD only.", fields: [.allow: "GET, HEAD"])
         }
         if incoming.method.rawValue == "PURGE", !options.forwardsPurge {
@@ -129,7 +129,7 @@ package struct ProxyEndpoint: RequestHandler {
         request.client = incoming.client.subscriber
         request.transfer = options.transfer
         request.fields = HopByHop.endToEnd(incoming.head, passing: options.passedFields) { name in
-            options.droppedFields.contains(name) || options.origin.isBucket && name.hasPrefix("x-amz-")
+            options.droppedFields.contains(name) || options.origin.isStorage && name.hasPrefix("x-amz-")
         }
         if !incoming.content.isEmpty { request.body = incoming.content }
         return request

@@ -20,12 +20,16 @@ package protocol TransferGate: AnyObject, Sendable {
     /// Returns a response head of the gate's origin as the transfer passes it on. The default changes nothing.
     func adjusted(_ head: ResponseHead, to request: TransferRequest) -> ResponseHead
 
+    /// The transport of requests for a URL, in place of the HTTP client; `nil`, the default, for that.
+    func transport(for url: String) -> (any HTTPTransport)?
+
     /// Returns true if a response came from the gate's origin, and not from another one after a redirect.
     func isOfOrigin(_ head: ResponseHead) -> Bool
 }
 
 extension TransferGate {
     package func adjusted(_ head: ResponseHead, to request: TransferRequest) -> ResponseHead { head }
+    package func transport(for url: String) -> (any HTTPTransport)? { nil }
 }
 
 /// A transfer that a gate admits.

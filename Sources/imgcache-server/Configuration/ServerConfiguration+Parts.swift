@@ -59,7 +59,7 @@ extension ServerConfiguration {
         // A field that replaces the client's must not create variants of the response.
         options.droppedFields = Set((droppedFields + setFields.keys).map { $0.lowercased() })
         // A client's signature would conflict with the service's.
-        if location.isBucket { options.droppedFields.formUnion(["authorization", "cookie"]) }
+        if location.isStorage { options.droppedFields.formUnion(["authorization", "cookie"]) }
         return options
     }
 

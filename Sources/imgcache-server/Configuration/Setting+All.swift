@@ -25,7 +25,7 @@ extension Setting {
     private static let served: [Setting] = [
         text(
             "origin", "URL", \.origin,
-            "The origin's URL, such as https://images.example.com, s3://BUCKET/PREFIX, or gs://BUCKET/PREFIX; a user and password in it are sent to the origin. Required without origins in the file."
+            "The origin's URL, such as https://images.example.com, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, or file:///FOLDER; a user and password in it are sent to the origin. Required without origins in the file."
         ) {
             OriginLocation.problem($0)
         }.reloadable,

@@ -72,12 +72,26 @@ final class OriginFactory: Sendable {
         let gate = OriginGate(
             name: origin.name, base: location.base, health: health(of: origin.name, at: location),
             authorization: try authorization(settings, location), connections: connections,
-            lifetimes: settings.lifetimes
+            lifetimes: settings.lifetimes, folder: try folder(settings, location)
         ) { [images] in images.verdict(on: $0) }
         let proxy = settings.proxyOptions(location)
         let responseFields = settings.responseFields
         return origin.patterns.map {
             OriginSet.Member(pattern: $0, gate: gate, proxy: proxy, images: images, responseFields: responseFields)
+        }
+    }
+
+    private func folder(
+        _ settings: ServerConfiguration, _ location: OriginLocation
+    ) throws(SettingError) -> FolderTransport? {
+        guard let path = location.folder else { return nil }
+        do throws(FolderTransport.Unusable) {
+            // A change of a file is seen at the next request, unless a rule gives files a lifetime.
+            return try FolderTransport(
+                path, below: String(location.base.url?.path ?? ""),
+                cacheControl: settings.defaultLifetime == .zero ? "max-age=0" : nil)
+        } catch {
+            throw SettingError(setting: "origin", value: settings.origin, problem: "cannot be used: \(error.reason)")
         }
     }
 

@@ -4,15 +4,18 @@ import ImageCache
 import ImageProxy
 import RemoteStore
 
-/// The location of an origin's files: a URL or a bucket.
+/// The location of an origin's files: a URL, a bucket or a folder.
 struct OriginLocation {
     let base: OriginBase
     /// The host and port that the URL names.
     let endpoint: AddressPolicy.Endpoint?
-    /// nil for an ordinary origin.
+    /// nil for an origin that is no bucket.
     let bucket: S3Location?
+    /// The absolute path of a folder; nil for an origin that is none.
+    let folder: String?
 
-    var isBucket: Bool { bucket != nil }
+    /// True for a bucket or a folder.
+    var isStorage: Bool { base.isStorage }
 
     /// A kind of bucket.
     private struct BucketScheme {
@@ -38,6 +41,19 @@ struct OriginLocation {
             region: region ?? scheme.region)
     }
 
+    private static let folderScheme = "file://"
+
+    /// The path in `file:///PATH`, without a trailing slash; nil for another URL, or without an absolute path to a folder below the root.
+    private static func folder(_ text: String) -> String? {
+        guard text.hasPrefix(folderScheme + "/"),
+            let bytes = PercentEncoding.strictlyDecoded(text.dropFirst(folderScheme.count).utf8), !bytes.contains(0),
+            let path = String(validating: bytes, as: UTF8.self)
+        else { return nil }
+        let names = path.split(separator: "/")
+        return names.isEmpty || names.contains(where: { $0 == "." || $0 == ".." })
+            ? nil : "/" + names.joined(separator: "/")
+    }
+
     /// - Throws: An error if a bucket's store is invalid.
     init(_ configuration: ServerConfiguration) throws(SettingError) {
         let text = configuration.origin
@@ -46,9 +62,16 @@ struct OriginLocation {
         } catch {
             throw SettingError(setting: "origin", value: text, problem: "cannot be used: \(error)")
         }
+        folder = Self.folder(text)
+        if let folder {
+            let names = folder.split(separator: "/").map { PercentEncoding.encodedComponent(String($0)) }
+            base = OriginBase(folder: "/" + names.joined(separator: "/"))
+            endpoint = nil
+            return
+        }
         if let bucket {
             var base = OriginBase(bucket.baseURL)
-            base.isBucket = true
+            base.isStorage = true
             self.base = base
         } else {
             // A request's path is appended.
@@ -64,10 +87,15 @@ struct OriginLocation {
         } catch {
             return "cannot be used: \(error)"
         }
+        if text.hasPrefix(folderScheme) {
+            return folder(text) == nil ? "must be file:/// and the absolute path of a folder" : nil
+        }
         let url: HTTPURL
         do throws(InvalidURL) { url = try HTTPURL(text) } catch {
             switch error.reason {
-            case .notAbsolute, .scheme: return "must be an http or https URL, s3://BUCKET/PREFIX or gs://BUCKET/PREFIX"
+            case .notAbsolute, .scheme:
+                return
+                    "must be an http or https URL, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or file:///FOLDER"
             case .host, .port, .internationalName: return "has no host"
             case .controlCharacter, .percent: return unfit
             }
