@@ -32,7 +32,8 @@ final class WorkerHelper: Sendable {
 
     /// Starts the program with the other end of the returned connection.
     ///
-    /// Only the program has that end when this returns: otherwise its exit would be noticed by the time that passes alone.
+    /// This process closes its copy of that end. Otherwise the program's exit would not end the connection, and would be noticed only after seconds
+    /// without CPU time.
     private static func spawn(_ program: String) throws(WorkerFailure) -> (process: pid_t, own: MessageSocket) {
         let (own, other) = try MessageSocket.pair()
         // The environment may contain secrets, which code that decodes untrusted files must not have.

@@ -7,7 +7,7 @@ extension Index {
 
     /// A number for a new partial.
     ///
-    /// After a power failure the index may issue a number again of which the record of a partial is left. That goes before.
+    /// After a power failure the index may issue a number again while a record of the number's former partial still exists. It is removed first.
     func takeNumber() throws(StoreError) -> Int64 {
         recoverPartialsOnce()
         return try change { (totals) throws(StoreError) in try takePartialNumber(&totals) }

@@ -7,16 +7,16 @@ import HTTPSemantics
 import HTTPTypes
 package import Transfer
 
-/// The files below a folder, as a server of HTTP would have them: the transport of an origin `file:///FOLDER`.
+/// Serves the files below a folder as an HTTP server does: the transport of an origin `file:///FOLDER`.
 ///
 /// * Paths are opened by openat2(2) with `RESOLVE_BENEATH`, so that neither `..` nor a symbolic link leads out of the folder. Files with a name that
-///   begins with a dot, what lies below such a folder, folders and special files are 404; what may not be read is 403.
+///   begins with a dot, what lies below such a folder, folders and special files are 404; a file without permission to read is 403.
 /// * Responses have `Content-Length`, `Last-Modified` and an `ETag` of inode, size and time of change, which is weak for a second after a change.
 ///   Conditions and ranges are evaluated (RFC 9110 sections 13 and 14). Methods other than GET and HEAD are 405.
 /// * A file that changes while it is read is a cut body (``TransferError/Code/cut``).
 package final class FolderTransport: HTTPTransport {
     private let folder: Int32
-    /// The path of the base URL, which is that of the folder.
+    /// The path of the base URL: the absolute path of the folder.
     private let basePath: String
     /// The `Cache-Control` of all files, if the origin's rules set no lifetime.
     private let cacheControl: String?
