@@ -81,8 +81,11 @@ private final class CollectingSink: BodySink {
         try #require(utimensat(AT_FDCWD, directory.path(name), times, 0) == 0)
     }
 
-    private func transport(cacheControl: String? = "max-age=0") throws -> FolderTransport {
-        try FolderTransport(directory.path("root"), below: "/base", cacheControl: cacheControl)
+    /// - Parameter later: The seconds that have passed since the files were made.
+    private func transport(cacheControl: String? = "max-age=0", later: Double = 10) throws -> FolderTransport {
+        try FolderTransport(directory.path("root"), below: "/base", cacheControl: cacheControl) {
+            Date(timeIntervalSinceNow: later)
+        }
     }
 
     private func run(
@@ -150,6 +153,19 @@ private final class CollectingSink: BodySink {
         #expect(beyond.result.head.status == .rangeNotSatisfiable)
         #expect(beyond.result.head.fields[.contentRange] == "bytes */\(content.count)")
 
+        for fields: HTTPFields in [
+            [.ifMatch: "\"other\""], [.ifMatch: "\"other\"", .range: "bytes=5-9"],
+            [.ifUnmodifiedSince: "Tue, 14 Nov 2023 22:13:19 GMT"],
+        ] {
+            let failed = try await run("/a.jpg", fields)
+            #expect(failed.result.head.status == .preconditionFailed && failed.sink.state.withLock { $0.bytes.isEmpty })
+        }
+        for fields: HTTPFields in [
+            [.ifMatch: tag], [.ifMatch: "*"], [.ifUnmodifiedSince: "Tue, 14 Nov 2023 22:13:20 GMT"],
+        ] {
+            #expect(try await run("/a.jpg", fields).result.head.status == .ok)
+        }
+
         let head = try await run("/a.jpg", method: .head)
         #expect(head.result.outcome == .status && head.result.head.fields[.contentLength] == "\(content.count)")
         #expect(head.sink.state.withLock { $0.placements.isEmpty })
@@ -182,20 +198,40 @@ private final class CollectingSink: BodySink {
         #expect(!again.restarts.isEmpty)
     }
 
-    @Test func `a file that changes while it is read is cut, and never a mixture`() async throws {
+    /// Writes into a file in place, and gives it its former time.
+    private static func change(_ path: String, to byte: UInt8) throws {
+        let file = try FileHandle(forWritingTo: URL(filePath: path))
+        try file.seek(toOffset: 600_000)
+        try file.write(contentsOf: [byte])
+        try file.close()
+        let times = [timespec(tv_sec: old, tv_nsec: 0), timespec(tv_sec: old, tv_nsec: 0)]
+        try #require(utimensat(AT_FDCWD, path, times, 0) == 0)
+    }
+
+    @Test(arguments: [1, 3, 4])
+    func `a file that changes while it is read is read again, and never a mixture`(changes: Int) async throws {
         let path = directory.path("root/a.jpg")
+        let count = Locked(0)
         let sink = CollectingSink { state in
-            if state.bytes.isEmpty {
-                let file = try FileHandle(forWritingTo: URL(filePath: path))
-                try file.seek(toOffset: 600_000)
-                try file.write(contentsOf: [0])
-                try file.close()
+            let number = count.withLock { count in
+                if state.endings.count == count { count += 1 } else { return 0 }
+                return count
             }
+            if number > 0, number <= changes { try Self.change(path, to: UInt8(number)) }
             return .accepted
         }
-        let error = await #expect(throws: TransferError.self) { try await run("/a.jpg", into: sink) }
-        #expect(error?.code == .cut && error?.isRetryable == true)
-        #expect(sink.state.withLock { $0.endings } == [.cut])
+        guard changes < 4 else {
+            let error = await #expect(throws: TransferError.self) { try await run("/a.jpg", into: sink) }
+            #expect(error?.code == .cut && error?.isRetryable == true)
+            #expect(sink.state.withLock { $0.endings } == [.cut, .cut, .cut, .cut])
+            return
+        }
+        _ = try await run("/a.jpg", into: sink)
+        let state = sink.state.withLock { $0 }
+        #expect(state.endings == Array(repeating: .cut, count: changes) + [.complete])
+        var last = content
+        last[600_000] = UInt8(changes)
+        #expect(Array(state.bytes.suffix(content.count)) == last)
     }
 
     @Test func `a sink may pause the transfer, and end it`() async throws {
@@ -221,9 +257,20 @@ private final class CollectingSink: BodySink {
     }
 
     @Test func `the tag of a file that has just changed is weak`() async throws {
-        try write(content, to: "root/a.jpg", at: time(nil) + 10)
-        #expect(try await run("/a.jpg").result.head.fields[.eTag]?.hasPrefix("W/") == true)
-        #expect(try await run("/a.jpg", from: transport(cacheControl: nil)).result.head.fields[.cacheControl] == nil)
+        try write(content, to: "root/a.jpg")
+        let fields = try await run("/a.jpg", from: transport(cacheControl: nil, later: 0)).result.head.fields
+        #expect(fields[.eTag]?.hasPrefix("W/") == true && fields[.cacheControl] == nil)
+    }
+
+    @Test func `the folder may be replaced, and is 503 while it is not there`() async throws {
+        let transport = try transport()
+        let (root, aside) = (directory.path("root"), directory.path("aside"))
+        try FileManager.default.moveItem(atPath: root, toPath: aside)
+        #expect(try await run("/plain", from: transport).result.head.status == .serviceUnavailable)
+        try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
+        #expect(try await run("/plain", from: transport).result.head.status == .notFound)
+        try write([1, 2, 3], to: "root/plain")
+        #expect(try await run("/plain", from: transport).sink.state.withLock { $0.bytes } == [1, 2, 3])
     }
 
     @Test(arguments: ["nowhere", "root/a.jpg"])

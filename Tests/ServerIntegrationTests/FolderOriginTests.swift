@@ -55,6 +55,24 @@ import Testing
         #expect(post?.status == 405)
     }
 
+    @Test
+    func `a folder within another one's folder serves nothing that leads out of it, whatever the other one has stored`()
+        async throws
+    {
+        let settings = try directory.write(
+            """
+            {"default-ttl": "1h", "origins": {
+               "all": {"match": "/all/", "url": "\(url(""))"}, "photos": {"match": "/photos/", "url": "\(url("my photos"))"}
+            }}
+            """, to: "server.json")
+        let server = try await ServerProcess(origin: nil, "--config", settings, directory: directory)
+        let client = try Client(server.port)
+        #expect(client.get("/photos/link.jpg")?.status == 404)
+        #expect(client.get("/all/my%20photos/link.jpg")?.status == 200)
+        #expect(client.get("/photos/link.jpg?")?.status == 404)
+        #expect(client.get("/photos/cat.jpg")?.status == 200)
+    }
+
     @Test func `with default-ttl a change is seen after that time`() async throws {
         let server = try await ServerProcess(
             origin: url("my photos"), "--default-ttl", "1h", directory: directory)

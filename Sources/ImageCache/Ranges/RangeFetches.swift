@@ -171,10 +171,14 @@ extension Fetcher {
     /// if it ends before.
     func rangeOfRunningFetch(_ resolved: ResolvedRequest) async throws(ImageCacheError) -> CachedResponse? {
         guard case .from(_, let last?)? = resolved.divisibleRange,
-            let running = fetches.running(resolved.key, in: store.generation(of: resolved.url).epoch)
+            let running = fetches.running(resolved.key, in: store.generation(of: resolved.url).epoch),
+            let subscription = pool.join(running.task)
         else { return nil }
+        // The fetch must not end with its other readers.
+        defer { withExtendedLifetime(subscription) {} }
+        fetches.raise(resolved.key, to: resolved.request.priority)
         for await snapshot in running.task.context.growth.follow() where snapshot.available > last {
-            return try storedResponse(resolved)?.response
+            if let stored = try storedResponse(resolved) { return stored.response }
         }
         return nil
     }

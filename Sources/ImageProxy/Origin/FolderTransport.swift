@@ -13,9 +13,11 @@ package import Transfer
 ///   begins with a dot, what lies below such a folder, folders and special files are 404; a file without permission to read is 403.
 /// * Responses have `Content-Length`, `Last-Modified` and an `ETag` of inode, size and time of change, which is weak for a second after a change.
 ///   Conditions and ranges are evaluated (RFC 9110 sections 13 and 14). Methods other than GET and HEAD are 405.
-/// * A file that changes while it is read is a cut body (``TransferError/Code/cut``).
+/// * A file that changes while it is read is read again, up to three times; then it is a cut body (``TransferError/Code/cut``). A change is noticed by
+///   the times of content and inode.
+/// * The folder is opened for each request: it may be replaced, and is 503 while it is not there.
 package final class FolderTransport: HTTPTransport {
-    private let folder: Int32
+    private let folder: String
     /// The path of the base URL: the absolute path of the folder.
     private let basePath: String
     /// The `Cache-Control` of all files, if the origin's rules set no lifetime.
@@ -23,32 +25,27 @@ package final class FolderTransport: HTTPTransport {
     private let now: @Sendable () -> Date
     private static let rules = CacheRules(mode: .shared)
 
-    /// Opens the folder.
-    ///
     /// - Parameters:
     ///   - cacheControl: The value of `Cache-Control` for files.
-    /// - Throws: The reason, in words.
+    /// - Throws: The reason why the folder cannot be opened.
     package init(
         _ path: String, below basePath: String, cacheControl: String?, now: @escaping @Sendable () -> Date = { Date() }
     ) throws(Unusable) {
-        folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard folder >= 0 else { throw Unusable(reason: String(cString: strerror(errno))) }
+        folder = path
         self.basePath = basePath
         self.cacheControl = cacheControl
         self.now = now
-        let probe = clinux_open_beneath(folder, ".")
-        let failure = errno
-        if probe >= 0 { close(probe) }
-        // The object exists, and closes the folder.
-        guard probe >= 0 else { throw Unusable(reason: String(cString: strerror(failure))) }
+        guard let opened = OpenFolder.open(path) else { throw Unusable(reason: String(cString: strerror(errno))) }
+        // The kernel may be older than the call, or a sandbox may forbid it.
+        let probe = clinux_open_beneath(opened.descriptor, ".")
+        guard probe >= 0 else { throw Unusable(reason: String(cString: strerror(errno))) }
+        close(probe)
     }
 
     /// The reason why a folder cannot be used.
     package struct Unusable: Error {
         package let reason: String
     }
-
-    deinit { close(folder) }
 
     package func run(
         _ request: TransferRequest, into sink: any BodySink, events: @escaping @Sendable (TransferEvent) -> Void
@@ -60,7 +57,11 @@ package final class FolderTransport: HTTPTransport {
         while true {
             let plan = exchange.plan()
             let reply = reply(to: request, exchange.fields(plan))
-            if let result = try await exchange.perform(plan, reply) { return result }
+            do throws(TransferError) {
+                if let result = try await exchange.perform(plan, reply) { return result }
+            } catch {
+                guard error.code == .cut, exchange.triesAgain() else { throw error }
+            }
         }
     }
 
@@ -84,8 +85,11 @@ package final class FolderTransport: HTTPTransport {
             return Reply(head: head(.methodNotAllowed, [.allow: "GET, HEAD", .contentLength: "0"]))
         }
         guard let path = path(of: request.url) else { return Reply(head: head(.notFound, [.contentLength: "0"])) }
+        guard let opened = OpenFolder.open(folder) else {
+            return Reply(head: head(.serviceUnavailable, [.contentLength: "0"]))
+        }
         let file: OpenFile
-        switch OpenFile.open(path, in: folder) {
+        switch OpenFile.open(path, in: opened.descriptor) {
         case .success(let opened): file = opened
         case .failure(let failure): return Reply(head: head(failure.status, [.contentLength: "0"]))
         }
@@ -95,6 +99,9 @@ package final class FolderTransport: HTTPTransport {
             .acceptRanges: "bytes",
         ]
         own[.cacheControl] = cacheControl
+        guard file.state.meetsPreconditions(request.fields, at: time) else {
+            return Reply(head: head(.preconditionFailed, [.contentLength: "0", .eTag: own[.eTag] ?? ""]))
+        }
         let stored = StoredResponse(
             requestURL: request.url, status: .ok, fields: head(.ok, own).fields, requestTime: time, responseTime: time,
             extent: .complete(length: file.state.size))
@@ -144,30 +151,63 @@ package final class FolderTransport: HTTPTransport {
     }
 }
 
+/// An open folder.
+private final class OpenFolder {
+    let descriptor: Int32
+
+    private init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    /// Opens a folder; `nil` with errno after an error.
+    static func open(_ path: String) -> OpenFolder? {
+        let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        return descriptor < 0 ? nil : OpenFolder(descriptor)
+    }
+
+    deinit { close(descriptor) }
+}
+
 /// An open file below the folder.
 private final class OpenFile {
     /// The properties by which a change is noticed.
     struct State: Equatable {
         let inode: UInt64
         let size: Int64
-        let seconds: Int64
-        let nanoseconds: Int64
+        /// Nanoseconds since 1970.
+        let contentChanged: Int64
+        /// That of the inode: programs set the other one back.
+        let inodeChanged: Int64
 
         init(_ status: stat) {
             inode = UInt64(status.st_ino)
             size = Int64(status.st_size)
-            seconds = Int64(status.st_mtim.tv_sec)
-            nanoseconds = Int64(status.st_mtim.tv_nsec)
+            func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec) }
+            contentChanged = nanoseconds(status.st_mtim)
+            inodeChanged = nanoseconds(status.st_ctim)
         }
 
-        var modified: Date { Date(timeIntervalSince1970: Double(seconds)) }
+        var modified: Date { Date(timeIntervalSince1970: (Double(contentChanged) / 1e9).rounded(.down)) }
 
         /// A second change within the clock's step has the same time, so the tag is weak at first (RFC 9110 section 8.8.1).
         func entityTag(at now: Date) -> EntityTag {
-            let text = [inode, UInt64(size), UInt64(bitPattern: seconds), UInt64(nanoseconds)]
+            let text = [inode, UInt64(size), UInt64(bitPattern: contentChanged), UInt64(bitPattern: inodeChanged)]
                 .map { String($0, radix: 16) }.joined(separator: "-")
-            let changed = Double(seconds) + Double(nanoseconds) / 1e9
+            let changed = Double(max(contentChanged, inodeChanged)) / 1e9
             return EntityTag(opaque: text, isWeak: now.timeIntervalSince1970 - changed < 1)
+        }
+
+        /// Evaluates `If-Match`, or `If-Unmodified-Since` if there is no `If-Match` (RFC 9110 section 13.2.2, steps 1 and 2).
+        func meetsPreconditions(_ fields: HTTPFields, at now: Date) -> Bool {
+            let tags = fields[values: .ifMatch]
+            if !tags.isEmpty {
+                switch EntityTagCondition(lines: tags) {
+                case .any: return true
+                case .tags(let tags):
+                    let own = entityTag(at: now)
+                    return tags.contains { $0.matchesStrongly(own) }
+                }
+            }
+            guard let limit = fields[.ifUnmodifiedSince].flatMap({ HTTPDate.parse($0, now: now) }) else { return true }
+            return modified <= limit
         }
     }
 
@@ -208,11 +248,11 @@ private final class OpenFile {
         return fstat(descriptor, &status) == 0 && State(status) == state
     }
 
-    /// Reads into a buffer at an offset; 0 at the end of the file, or after an error.
+    /// Reads into a buffer at an offset; 0 at the end of the file, -1 with errno after an error.
     func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
         while true {
             let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
-            if count >= 0 || errno != EINTR { return max(0, count) }
+            if count >= 0 || errno != EINTR { return count }
         }
     }
 }
@@ -228,12 +268,14 @@ private final class Control: TransferControl {
 
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Fulfilled when the sink resumes the transfer after this.
+    /// Fulfilled when the sink resumes the transfer after this, or has cancelled it.
     func nextResumption() -> Promise<Void> {
-        state.withLock { state in
+        let (resumed, isCancelled) = state.withLock { state in
             state.resumed = Promise()
-            return state.resumed
+            return (state.resumed, state.isCancelled)
         }
+        if isCancelled { resumed.fulfill(()) }
+        return resumed
     }
 
     func resume() { state.withLock { $0.resumed }.fulfill(()) }
@@ -292,6 +334,17 @@ private struct Exchange {
             method: request.method, fields: request.fields, held: held, mayResume: mayResume, url: request.url,
             hasConditions: !conditions.isEmpty, forwardsErrorResponses: request.options.forwardsErrorResponses)
     }
+
+    /// Returns true if the file is read again after it has changed.
+    mutating func triesAgain() -> Bool {
+        guard attempts < Self.mostAttempts, request.options.retry.maxRetries > 0, sink.canRestart() else {
+            return false
+        }
+        isFirst = true
+        return true
+    }
+
+    private static let mostAttempts = 4
 
     func fields(_ plan: ResumePlan) -> HTTPFields {
         var fields = request.fields
@@ -362,8 +415,12 @@ private struct Exchange {
             let wanted = Int(min(Int64(block.count), range.upperBound - position))
             let count = file.read(UnsafeMutableRawBufferPointer(rebasing: block[..<wanted]), at: position)
             guard count > 0, file.isUnchanged else {
+                let reason =
+                    count < 0
+                    ? "the file cannot be read: \(String(cString: strerror(errno)))"
+                    : "the file changed while it was read"
                 try? sink.end(.cut)
-                throw error(.cut, "the file changed while it was read", isRetryable: true)
+                throw error(.cut, reason, isRetryable: true)
             }
             try await write(UnsafeRawBufferPointer(rebasing: block[..<count]))
             position += Int64(count)

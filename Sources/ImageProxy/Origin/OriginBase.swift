@@ -1,3 +1,4 @@
+import Digests
 import HTTPCaching
 package import HTTPSemantics
 
@@ -17,14 +18,15 @@ package struct OriginBase: Sendable {
 
     /// The base of the files below a folder.
     ///
+    /// Each folder has a host of its own, so that files of a folder are never served below another one that contains it, or is in it. No server can
+    /// have such a name (RFC 6761 section 6.4).
+    ///
     /// - Parameter path: The folder's absolute path, percent-encoded, without a trailing slash.
     package init(folder path: String) {
-        self.init("http://" + Self.folderHost + path)
+        let digest = ShortSHA256.digest(of: path.utf8).prefix(8).map { $0 }
+        self.init("http://\(digest.hexadecimal).files.invalid\(path)")
         isStorage = true
     }
-
-    /// The host in the URLs of files. No server can have this name (RFC 6761 section 6.4).
-    package static let folderHost = "files.invalid"
 
     /// The URL for a client's request, as used by the store. `nil` if it is invalid or leaves the base path under any interpretation
     /// (``HTTPSemantics/HTTPURL/isBelow(_:)``).
