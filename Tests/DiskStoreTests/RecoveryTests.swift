@@ -39,6 +39,25 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.again().read("new") == pattern(20_000))
     }
 
+    /// Begins partials of two blocks, of which the first one is there, and closes the store as a loss of power leaves it: the partials' files are
+    /// there, and all that the index has noted of them is not.
+    private func losePower(_ test: StoreUnderTest, afterBeginning keys: [String]) throws {
+        try test.store.withIndex { (index) throws(StoreError) in
+            try index.catalogue().connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        }
+        let index = test.path + "/index.sqlite"
+        let before = try Data(contentsOf: URL(filePath: index))
+        for key in keys {
+            let writer = try test.store.beginBody(for: EntryKey(key))
+            try writer.start(header: [7], total: Int64(2 * block))
+            try writer.write(pattern(block))
+            try writer.keep()
+        }
+        test.store.close()
+        for name in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: index + name) }
+        try before.write(to: URL(filePath: index))
+    }
+
     @Test(arguments: [20_000, 600_000])
     func `a file that a killed commit left under the next number goes when that is taken`(size: Int) throws {
         let test = try StoreUnderTest()
@@ -77,21 +96,8 @@ private let block = Int(BlockMap.blockSize)
         var old = NewEntry(key: EntryKey("old"), url: "http://test/old", metadata: [7])
         old.isResumable = true
         let entry = try test.store.writeWhole("old", body).commit(old).entry
-        try test.store.withIndex { (index) throws(StoreError) in
-            try index.catalogue().connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        }
-        let index = test.path + "/index.sqlite"
-        let before = try Data(contentsOf: URL(filePath: index))
-        for number in 0..<lost {
-            let writer = try test.store.beginBody(for: EntryKey("part \(number)"))
-            try writer.start(header: [7], total: Int64(2 * block))
-            try writer.write(pattern(block))
-            try writer.keep()
-        }
-        test.store.close()
-        // As a loss of power during their commits leaves it: the data is among the bodies, and the index knows neither.
-        for name in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: index + name) }
-        try before.write(to: URL(filePath: index))
+        // During their commits: the data is among the bodies, and the index knows neither.
+        try losePower(test, afterBeginning: (0..<lost).map { "part \($0)" })
         let partials = test.path + "/partials"
         func data() throws -> [String] {
             try FileManager.default.contentsOfDirectory(atPath: partials).filter { $0.hasSuffix(".data") }
@@ -125,19 +131,7 @@ private let block = Int(BlockMap.blockSize)
     {
         let test = try StoreUnderTest(capacity: 8 << 20)
         for number in 0..<3 { try test.store.put("\(number)", pattern(100)) }
-        try test.store.withIndex { (index) throws(StoreError) in
-            try index.catalogue().connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        }
-        let index = test.path + "/index.sqlite"
-        let before = try Data(contentsOf: URL(filePath: index))
-        let writer = try test.store.beginBody(for: EntryKey("part"))
-        try writer.start(header: [7], total: Int64(2 * block))
-        try writer.write(pattern(block))
-        try writer.keep()
-        test.store.close()
-        // As a loss of power leaves it: the partial's files are there, and all that the index has noted since is not.
-        for name in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: index + name) }
-        try before.write(to: URL(filePath: index))
+        try losePower(test, afterBeginning: ["part"])
         let store = try test.again()
         try await store.sweep()
         let resumed = try store.beginBody(for: EntryKey("part"))

@@ -73,9 +73,10 @@ import Testing
         #expect(client.get("/photos/cat.jpg")?.status == 200)
     }
 
-    @Test func `with default-ttl a change is seen after that time`() async throws {
+    @Test(arguments: [["--default-ttl", "1h"], ["--ttl-rules", "/*.jpg:min-ttl=1h"]])
+    func `with a lifetime a change is seen after that time`(options: [String]) async throws {
         let server = try await ServerProcess(
-            origin: url("my photos"), "--default-ttl", "1h", directory: directory)
+            origin: url("my photos"), options[0], options[1], directory: directory)
         let client = try Client(server.port)
         let first = NumberedPictures.picture("a-1")
         #expect(client.get("/cat.jpg")?.body == first)

@@ -1,26 +1,8 @@
-import FoundationEssentials
-import HTTPSemantics
 import HTTPServer
 import HTTPTypes
 import ImageCache
 
 extension ServedImage {
-    /// Evaluates `If-Match`, or `If-Unmodified-Since` if there is no `If-Match` (RFC 9110 section 13.2.2, steps 1 and 2).
-    func meetsPreconditions(_ fields: HTTPFields, at now: Date) -> Bool {
-        let tags = fields[values: .ifMatch]
-        if !tags.isEmpty {
-            switch EntityTagCondition(lines: tags) {
-            case .any: return true
-            case .tags(let tags): return tags.contains { $0.matchesStrongly(thumbnail.entityTag) }
-            }
-        }
-        // Without both dates the condition is ignored (section 13.1.4).
-        guard let limit = fields[.ifUnmodifiedSince].flatMap({ HTTPDate.parse($0, now: now) }),
-            let modified = thumbnail.lastModified.flatMap({ HTTPDate.parse($0, now: now) })
-        else { return true }
-        return modified <= limit
-    }
-
     /// The response to a request whose precondition failed.
     var preconditionFailure: Response {
         .failure(

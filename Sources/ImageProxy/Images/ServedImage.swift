@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPCaching
+import HTTPSemantics
 import HTTPServer
 import HTTPTypes
 import ImageCache
@@ -25,7 +26,11 @@ struct ServedImage {
     }
 
     func response(to incoming: Request, _ rules: ImageRules, at now: Date) -> Response {
-        guard meetsPreconditions(incoming.head.fields, at: now) else { return preconditionFailure }
+        guard
+            incoming.head.fields.arePreconditionsMet(
+                by: thumbnail.entityTag, modified: thumbnail.lastModified.flatMap { HTTPDate.parse($0, now: now) },
+                at: now)
+        else { return preconditionFailure }
         var fields = representationFields(rules, at: now)
         let outcome = CacheOutcome(thumbnail.source)
         var (status, range) = (HTTPResponse.Status.ok, 0..<thumbnail.bytes.count)

@@ -93,14 +93,15 @@ package final class FolderTransport: HTTPTransport {
         case .success(let opened): file = opened
         case .failure(let failure): return Reply(head: head(failure.status, [.contentLength: "0"]))
         }
+        let tag = file.state.entityTag(at: time)
         var own: HTTPFields = [
             .contentType: Self.mediaType(of: path), .contentLength: String(file.state.size),
-            .lastModified: HTTPDate.format(file.state.modified), .eTag: file.state.entityTag(at: time).text,
+            .lastModified: HTTPDate.format(file.state.modified), .eTag: tag.text,
             .acceptRanges: "bytes",
         ]
         own[.cacheControl] = cacheControl
-        guard file.state.meetsPreconditions(request.fields, at: time) else {
-            return Reply(head: head(.preconditionFailed, [.contentLength: "0", .eTag: own[.eTag] ?? ""]))
+        guard request.fields.arePreconditionsMet(by: tag, modified: file.state.modified, at: time) else {
+            return Reply(head: head(.preconditionFailed, [.contentLength: "0", .eTag: tag.text]))
         }
         let stored = StoredResponse(
             requestURL: request.url, status: .ok, fields: head(.ok, own).fields, requestTime: time, responseTime: time,
@@ -194,21 +195,6 @@ private final class OpenFile {
             let changed = Double(max(contentChanged, inodeChanged)) / 1e9
             return EntityTag(opaque: text, isWeak: now.timeIntervalSince1970 - changed < 1)
         }
-
-        /// Evaluates `If-Match`, or `If-Unmodified-Since` if there is no `If-Match` (RFC 9110 section 13.2.2, steps 1 and 2).
-        func meetsPreconditions(_ fields: HTTPFields, at now: Date) -> Bool {
-            let tags = fields[values: .ifMatch]
-            if !tags.isEmpty {
-                switch EntityTagCondition(lines: tags) {
-                case .any: return true
-                case .tags(let tags):
-                    let own = entityTag(at: now)
-                    return tags.contains { $0.matchesStrongly(own) }
-                }
-            }
-            guard let limit = fields[.ifUnmodifiedSince].flatMap({ HTTPDate.parse($0, now: now) }) else { return true }
-            return modified <= limit
-        }
     }
 
     struct Failure: Error {
@@ -294,7 +280,7 @@ private struct Exchange {
     let sink: any BodySink
     let control: Control
     let events: @Sendable (TransferEvent) -> Void
-    private var isFirst = true
+    private var asksForHeld = true
     private var held: HeldPartial?
     private var resumedFrom: Int64 = 0
     private var received: Int64 = 0
@@ -323,11 +309,9 @@ private struct Exchange {
 
     /// The plan of the next attempt.
     mutating func plan() -> ResumePlan {
-        if isFirst, mayResume {
-            held = sink.held()
-            resumedFrom = held?.heldBytes ?? 0
-        }
-        isFirst = false
+        if asksForHeld, mayResume { held = sink.held() }
+        asksForHeld = false
+        if attempts == 0 { resumedFrom = held?.heldBytes ?? 0 }
         attempts += 1
         events(.attempt(attempts))
         return ResumePlan(
@@ -340,7 +324,7 @@ private struct Exchange {
         guard attempts < Self.mostAttempts, request.options.retry.maxRetries > 0, sink.canRestart() else {
             return false
         }
-        isFirst = true
+        asksForHeld = true
         return true
     }
 
