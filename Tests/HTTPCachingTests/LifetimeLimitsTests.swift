@@ -96,12 +96,34 @@ struct LifetimeLimitsTests {
         #expect(other[.cacheControl] == "public, max-age=600" + Self.stale)
     }
 
-    @Test func `a heuristic lifetime is replaced by the default one, and without one it is left`() {
-        let fields: HTTPFields = [.date: Self.date, .lastModified: "Sun, 06 Nov 1983 08:49:37 GMT"]
+    @Test func `a heuristic lifetime is replaced by the default one, and is kept within the limits`() {
+        // A tenth of the file's age: 100 seconds.
+        let fields: HTTPFields = [.date: Self.date, .lastModified: "Sun, 06 Nov 1994 08:32:57 GMT"]
         #expect(applied(Self.all, to: fields)[.cacheControl] == "max-age=600" + Self.stale)
         var limits = LifetimeLimits()
-        limits.longest = .seconds(60)
-        #expect(applied(limits, to: fields)[.cacheControl] == nil)
+        func limited(request: HTTPFields = [:], status: Int = 200) -> String? {
+            applied(limits, to: fields, status: status, request: request)[.cacheControl]
+        }
+        limits.longest = .seconds(100)
+        #expect(limited() == nil)
+        limits.longest = .seconds(99)
+        #expect(limited() == "max-age=99" && limited(status: 404) == "max-age=99")
+        #expect(limited(status: 500) == nil && limited(request: [.cookie: "a=1"]) == nil)
+        limits.longest = nil
+        limits.shortest = .seconds(100)
+        #expect(limited() == nil)
+        limits.shortest = .seconds(101)
+        #expect(limited() == "max-age=101" && limited(status: 404) == nil)
         #expect(applied(LifetimeLimits(), to: fields) == fields)
+    }
+
+    @Test func `a heuristic lifetime that was cut does not make an old response young`() {
+        var limits = LifetimeLimits()
+        limits.longest = .seconds(60)
+        let fields: HTTPFields = [
+            .date: Self.date, .age: "40", .lastModified: "Sun, 06 Nov 1983 08:49:37 GMT",
+        ]
+        let cut = applied(limits, to: fields)
+        #expect(cut[.cacheControl] == "max-age=60" && cut[.age] == "40" && cut[.date] == Self.date)
     }
 }

@@ -73,7 +73,9 @@ import Testing
         #expect(client.get("/photos/cat.jpg")?.status == 200)
     }
 
-    @Test(arguments: [["--default-ttl", "1h"], ["--ttl-rules", "/*.jpg:min-ttl=1h"]])
+    @Test(arguments: [
+        ["--default-ttl", "1h"], ["--ttl-rules", "/*.jpg:min-ttl=1h"], ["--ttl-rules", "/*.jpg:default-ttl=1h"],
+    ])
     func `with a lifetime a change is seen after that time`(options: [String]) async throws {
         let server = try await ServerProcess(
             origin: url("my photos"), options[0], options[1], directory: directory)
@@ -83,6 +85,20 @@ import Testing
         try put("a-2", at: "my photos/cat.jpg")
         let again = try #require(client.get("/cat.jpg"))
         #expect(again.body == first && again["Cache-Status"]?.contains("hit") == true)
+    }
+
+    @Test(arguments: [["--max-ttl", "1h"], ["--stale-ttl", "1h"], ["--ttl-rules", "/*.png:default-ttl=1h"]])
+    func `other limits of lifetimes leave it so that a change is seen at once`(options: [String]) async throws {
+        let server = try await ServerProcess(
+            origin: url("my photos"), options[0], options[1], directory: directory)
+        let client = try Client(server.port)
+        let first = try #require(client.get("/cat.jpg"))
+        #expect(first.body == NumberedPictures.picture("a-1"))
+        #expect(first["Cache-Control"]?.contains("max-age=0") == true, "\(first["Cache-Control"] ?? "none")")
+        try put("a-2", at: "my photos/cat.jpg")
+        // With a time for which it may be stale, the client after the next one has it.
+        let changed = NumberedPictures.picture("a-2")
+        #expect(await eventually { client.get("/cat.jpg", "Cookie: a=1")?.body == changed })
     }
 
     @Test func `a folder that is not there ends the start, in one sentence with the reason`() async throws {

@@ -6,8 +6,8 @@ package import HTTPTypes
 /// caches and clients alike.
 ///
 /// Responses that forbid storing or use without validation (`no-store`, `no-cache`, `private`) stay as they are, unless ``overridesPrivate`` is set.
-/// So does, except for ``longest``, a response with `Set-Cookie` or to a request with `Cookie`: it may be for one client, and an explicit lifetime
-/// would let others have it. Error responses get no ``usual`` and no ``shortest`` lifetime, unless ``coversErrors`` is set.
+/// So does a response with `Set-Cookie` or to a request with `Cookie`, unless ``longest`` cuts its explicit lifetime: it may be for one client, and
+/// an explicit lifetime would let others have it. Error responses get no ``usual`` and no ``shortest`` lifetime, unless ``coversErrors`` is set.
 ///
 /// A member of `Cache-Status` tells what was applied: `imgcache; detail=default-ttl`.
 package struct LifetimeLimits: Sendable, Hashable {
@@ -15,7 +15,7 @@ package struct LifetimeLimits: Sendable, Hashable {
     package var usual: Duration?
     /// The shortest lifetime; `nil` for no limit.
     package var shortest: Duration?
-    /// The longest explicit lifetime; `nil` for no limit.
+    /// The longest lifetime, explicit or heuristic; `nil` for no limit.
     package var longest: Duration?
     /// The time after the lifetime for which a response may be served while it is validated, or while the origin fails (RFC 5861), unless it says
     /// how long itself or forbids it; `nil` for none.
@@ -58,7 +58,7 @@ package struct LifetimeLimits: Sendable, Hashable {
         }
         // A 304 that says nothing leaves the lifetime of the stored response, which had its limits.
         if status == .notModified, !fields.contains(name), !fields.contains(.expires) { return fields }
-        let own = explicitLifetime(facts, rules)
+        let (own, heuristic) = lifetimes(facts, status, rules)
         let mayGrow = (coversErrors || status.kind == .successful || status == .notModified) && !isForOne
         var (lifetime, origin) = (own, own.map { _ in "origin-ttl" })
         func limit(_ limit: Duration?, _ setting: LifetimeSetting, if isExceeded: (Int) -> Bool) {
@@ -67,16 +67,16 @@ package struct LifetimeLimits: Sendable, Hashable {
         }
         if mayGrow {
             limit(usual, .usual) { _ in lifetime == nil }
-            limit(shortest, .shortest) { $0 > lifetime ?? 0 }
+            limit(shortest, .shortest) { $0 > lifetime ?? heuristic ?? 0 }
         }
-        limit(longest, .longest) { $0 < lifetime ?? 0 }
+        limit(longest, .longest) { $0 < lifetime ?? (isForOne ? nil : heuristic) ?? 0 }
         applied += [origin].compactMap(\.self)
         guard var directives = Self.directives(of: fields, name) else { return fields }
         var result = fields
         if let lifetime, lifetime != own {
             Self.set(lifetime, facts, in: &directives)
             result[.expires] = nil
-            if lifetime > own ?? -1 {
+            if lifetime > own ?? heuristic ?? -1 {
                 // The age so far belonged to the former lifetime.
                 result[.age] = nil
                 result[.date] = HTTPDate.format(receivedAt)
@@ -121,11 +121,14 @@ package struct LifetimeLimits: Sendable, Hashable {
         return names.first { fields.contains($0) } ?? .cacheControl
     }
 
-    /// `nil` if the response gives none.
-    private func explicitLifetime(_ facts: ResponseFacts, _ rules: CacheRules) -> Int? {
-        switch rules.lifetime(facts, status: .ok) {
-        case (_, .heuristic), (_, .nothing): nil
-        case (let lifetime, _): lifetime
+    /// The lifetime that the response gives, or else the one that the cache estimates.
+    private func lifetimes(
+        _ facts: ResponseFacts, _ status: HTTPResponse.Status, _ rules: CacheRules
+    ) -> (own: Int?, heuristic: Int?) {
+        switch rules.lifetime(facts, status: status == .notModified ? .ok : status) {
+        case (_, .nothing): (nil, nil)
+        case (let lifetime, .heuristic): (nil, lifetime)
+        case (let lifetime, _): (lifetime, nil)
         }
     }
 

@@ -11,7 +11,7 @@ package import Transfer
 ///
 /// * Paths are opened by openat2(2) with `RESOLVE_BENEATH`, so that neither `..` nor a symbolic link leads out of the folder. Files with a name that
 ///   begins with a dot, what lies below such a folder, folders and special files are 404; a file without permission to read is 403.
-/// * Responses have `Content-Length`, `Last-Modified` and an `ETag` of inode, size and time of change, which is weak for a second after a change.
+/// * Responses give no lifetime (``OriginGate`` does). They have `Content-Length`, `Last-Modified` and an `ETag` of inode, size and time of change, which is weak for a second after a change.
 ///   Conditions and ranges are evaluated (RFC 9110 sections 13 and 14). Methods other than GET and HEAD are 405.
 /// * A file that changes while it is read is read again, up to three times; then it is a cut body (``TransferError/Code/cut``). A change is noticed by
 ///   the times of content and inode.
@@ -20,20 +20,15 @@ package final class FolderTransport: HTTPTransport {
     private let folder: String
     /// The path of the base URL: the absolute path of the folder.
     private let basePath: String
-    /// The `Cache-Control` of all files, if the origin's rules set no lifetime.
-    private let cacheControl: String?
     private let now: @Sendable () -> Date
     private static let rules = CacheRules(mode: .shared)
 
-    /// - Parameters:
-    ///   - cacheControl: The value of `Cache-Control` for files.
     /// - Throws: The reason why the folder cannot be opened.
     package init(
-        _ path: String, below basePath: String, cacheControl: String?, now: @escaping @Sendable () -> Date = { Date() }
+        _ path: String, below basePath: String, now: @escaping @Sendable () -> Date = { Date() }
     ) throws(Unusable) {
         folder = path
         self.basePath = basePath
-        self.cacheControl = cacheControl
         self.now = now
         guard let opened = OpenFolder.open(path) else { throw Unusable(reason: String(cString: strerror(errno))) }
         // The kernel may be older than the call, or a sandbox may forbid it.
@@ -94,12 +89,11 @@ package final class FolderTransport: HTTPTransport {
         case .failure(let failure): return Reply(head: head(failure.status, [.contentLength: "0"]))
         }
         let tag = file.state.entityTag(at: time)
-        var own: HTTPFields = [
+        let own: HTTPFields = [
             .contentType: Self.mediaType(of: path), .contentLength: String(file.state.size),
             .lastModified: HTTPDate.format(file.state.modified), .eTag: tag.text,
             .acceptRanges: "bytes",
         ]
-        own[.cacheControl] = cacheControl
         guard request.fields.arePreconditionsMet(by: tag, modified: file.state.modified, at: time) else {
             return Reply(head: head(.preconditionFailed, [.contentLength: "0", .eTag: tag.text]))
         }

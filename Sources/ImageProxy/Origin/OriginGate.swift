@@ -39,6 +39,7 @@ package final class OriginGate: TransferGate {
     private let lifetimes: LifetimeRules
     private let folder: FolderTransport?
     private static let rules = CacheRules(mode: .shared)
+    private static let rulesOfFolders = CacheRules(mode: .shared, usesHeuristics: false)
 
     /// The namespace of stored responses (`FileRequest.owner`). It keeps responses that one origin's keys gave access to from being served
     /// for another origin's request of the same URL. nil if requests are not authorized.
@@ -111,14 +112,24 @@ package final class OriginGate: TransferGate {
     }
 
     package func adjusted(_ head: ResponseHead, to request: TransferRequest) -> ResponseHead {
-        if lifetimes.isEmpty { return head }
+        if lifetimes.isEmpty, folder == nil { return head }
         var head = head
+        // A folder's files have no lifetimes of their own, so that a 304 has the one of a 200.
+        let status = folder != nil && head.status == .notModified ? .ok : head.status
         let limits = lifetimes.limits(
-            path: (try? HTTPURL(request.url)).map { String($0.path) } ?? "", status: head.status)
+            path: (try? HTTPURL(request.url)).map { String($0.path) } ?? "", status: status)
         head.fields = limits.applied(
-            to: head.fields, status: head.status, request: request.fields, receivedAt: head.responseTime,
-            by: Self.rules)
+            to: head.fields, status: status, request: request.fields, receivedAt: head.responseTime,
+            by: folder == nil ? Self.rules : Self.rulesOfFolders)
+        if folder != nil, status.kind == .successful { Self.validateUnlessGiven(&head.fields) }
         return head
+    }
+
+    /// Has a file validated at each use, so that a change is seen at once, unless the operator's limits gave it a lifetime.
+    private static func validateUnlessGiven(_ fields: inout HTTPFields) {
+        let given = fields[.cacheControl]
+        guard given?.contains("max-age=") != true else { return }
+        fields[.cacheControl] = [given, "max-age=0"].compactMap(\.self).joined(separator: ", ")
     }
 
     package func isOfOrigin(_ head: ResponseHead) -> Bool { (try? HTTPURL(head.finalURL)).map(isOwn) ?? true }

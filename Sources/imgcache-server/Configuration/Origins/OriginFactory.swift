@@ -86,10 +86,7 @@ final class OriginFactory: Sendable {
     ) throws(SettingError) -> FolderTransport? {
         guard let path = location.folder else { return nil }
         do throws(FolderTransport.Unusable) {
-            // A change of a file is seen at the next request, unless a rule gives files a lifetime.
-            return try FolderTransport(
-                path, below: String(location.base.url?.path ?? ""),
-                cacheControl: settings.defaultLifetime == .zero ? "max-age=0" : nil)
+            return try FolderTransport(path, below: String(location.base.url?.path ?? ""))
         } catch {
             throw SettingError(setting: "origin", value: settings.origin, problem: "cannot be used: \(error.reason)")
         }

@@ -29,7 +29,8 @@ extension Setting {
             "The shortest lifetime of successful responses, except for no-store, no-cache, private and cookies; 0: any."
         ).reloadable.perOrigin,
         time(
-            "max-ttl", \.longestLifetime, mayBeZero: true, "The longest lifetime that a response may give; 0: any."
+            "max-ttl", \.longestLifetime, mayBeZero: true,
+            "The longest lifetime of a response, given or estimated from Last-Modified; 0: any."
         ).reloadable.perOrigin,
         time(
             "stale-ttl", \.staleLifetime, mayBeZero: true,
