@@ -63,23 +63,29 @@ package struct Router: RequestHandler {
             return .otherServer
         }
         guard case .path(let target) = head.target, head.method != .trace, !Self.isLastHop(head) else { return .server }
-        var (own, isVerified): (String?, Bool) = (nil, false)
+        var (own, isVerified): (URLStyle.Translation?, Bool) = (nil, false)
         if let style = origins.urlStyle {
             do throws(ImageRequestError) { own = try style.translated(target, now: now()) } catch {
                 return .failure(Response(error))
             }
             isVerified = own != nil && style.verifies
         }
-        guard let (handlers, kind) = origins.handlers(authority: head.authority, target: own ?? target) else {
+        guard let (handlers, kind) = origins.handlers(authority: head.authority, target: own?.target ?? target) else {
             return .none
         }
-        let handler: any RequestHandler =
-            switch kind {
-            case .file: handlers.proxy
-            case .image: isVerified ? handlers.verifiedImages : handlers.images
-            case .controlFile: ControlFileEndpoint(proxy: handlers.proxy)
+        let handler: any RequestHandler
+        switch kind {
+        case .file: handler = handlers.proxy
+        case .image:
+            let images = isVerified ? handlers.verifiedImages : handlers.images
+            if let expiry = own?.expiry {
+                handler = ExpiringImages(images: images, expiry: expiry)
+            } else {
+                handler = images
             }
-        return .endpoint(handler, handlers.responseFields, target: own)
+        case .controlFile: handler = ControlFileEndpoint(proxy: handlers.proxy)
+        }
+        return .endpoint(handler, handlers.responseFields, target: own?.target)
     }
 
     /// RFC 9110 section 7.6.2: requests with OPTIONS or TRACE and `Max-Forwards: 0` end here.

@@ -8,7 +8,7 @@ import URLSigning
 @Suite("Image URLs of other services")
 struct URLStyleTests {
     private func translated(_ style: URLStyle.Name, _ target: String) throws(ImageRequestError) -> String? {
-        try URLStyle(style).translated(target, now: 1_000_000)
+        try URLStyle(style).translated(target, now: 1_000_000)?.target
     }
 
     // MARK: Cloudflare
@@ -74,7 +74,7 @@ struct URLStyleTests {
         let style = URLStyle(.imgproxy, keys: key)
         let path = "/rs:fill:300:400:0/g:sm/aHR0cDovL2V4YW1w/bGUuY29tL2ltYWdl/cy9jdXJpb3NpdHku/anBn.png"
         let signed = "/oKfUtW34Dvo2BGQehJFR4Nr0_rIjOtdtzJ3QFsUcXH8" + path
-        #expect(try style.translated(signed, now: 0)?.hasPrefix("/image/width=300,height=400") == true)
+        #expect(try style.translated(signed, now: 0)?.target.hasPrefix("/image/width=300,height=400") == true)
         for other in [
             "/unsafe" + path, "/_" + path, "/oKfUtW34Dvo2BGQehJFR4Nr0_rIjOtdtzJ3QFsUcXH9" + path, signed + "x",
         ] {
@@ -83,7 +83,8 @@ struct URLStyleTests {
         #expect(throws: ImageRequestError.signature(.expired(at: 999_999))) {
             try translated(.imgproxy, "/x/exp:999999/plain/a.jpg")
         }
-        #expect(try translated(.imgproxy, "/x/exp:1000000/plain/a.jpg") != nil)
+        let last = try URLStyle(.imgproxy).translated("/x/exp:1000000/plain/a.jpg", now: 1_000_000)
+        #expect(last?.expiry == 1_000_000)
     }
 
     // MARK: thumbor and imagor
@@ -142,7 +143,8 @@ struct URLStyleTests {
             name, keys: try #require(URLStyle.Key.all(in: "# of thumbor.conf\nother\nmy-security-key\n", for: name)))
         // Computed with Python's hmac and base64.urlsafe_b64encode, as thumbor's page about security says.
         let (code, path) = ("TaWoUq6tvBe2HywzAULy6_Np-2k=", "/300x200/smart/path/to/image.jpg")
-        #expect(try style.translated("/" + code + path, now: 0)?.hasPrefix("/image/width=300,height=200") == true)
+        #expect(
+            try style.translated("/" + code + path, now: 0)?.target.hasPrefix("/image/width=300,height=200") == true)
         for other in [
             "/unsafe" + path, "/" + code + path + "x", "/" + code.dropFirst() + path, "/" + code + "/unsafe" + path,
         ] {

@@ -81,6 +81,24 @@ import Testing
         #expect(origin.requests.isEmpty)
     }
 
+    @Test func `clients are told no lifetime beyond the expiry of the URL, and get a 403 after it`() async throws {
+        let origin = try Self.origin()
+        let server = try await ServerProcess(
+            origin: origin.url(""), "--url-style", "imgproxy", "--default-ttl", "1h", "--min-ttl", "1h")
+        let client = try Client(server.port)
+        let now = Int(Date().timeIntervalSince1970)
+        for _ in 1...2 {
+            let answer = try #require(client.get("/unsafe/w:10/exp:\(now + 100)/plain/a.jpg"))
+            #expect(answer.status == 200)
+            let told = try #require(answer["Cache-Control"]?.firstMatch(of: /max-age=([0-9]+)/)?.1)
+            #expect((1...101).contains(Int(told) ?? 0), "\(told)")
+        }
+        let open = try #require(client.get("/unsafe/w:10/plain/a.jpg"))
+        #expect(open["Cache-Control"]?.contains("max-age=3") == true, "\(open["Cache-Control"] ?? "none")")
+        let late = client.get("/unsafe/w:10/exp:\(now - 1)/plain/a.jpg")
+        #expect(late?.status == 403 && late?.text.contains("expired") == true)
+    }
+
     @Test(arguments: [
         (["--url-style", "other"], "must be one of cloudflare, imgproxy, thumbor, imagor"),
         (["--url-style-keys", "/dev/null"], "needs url-style"),

@@ -51,11 +51,15 @@ package final class ImageEndpoint: RequestHandler {
 
     func originalURL(of target: String) -> String? { rules.originalURL(of: target) }
 
-    package func readyResponse(to incoming: Request) -> Response? {
+    package func readyResponse(to incoming: Request) -> Response? { readyResponse(to: incoming, notAfter: nil) }
+
+    package func response(to incoming: Request) async -> Response { await response(to: incoming, notAfter: nil) }
+
+    fileprivate func readyResponse(to incoming: Request, notAfter expiry: Int64?) -> Response? {
         guard incoming.method == .get || incoming.method == .head else { return nil }
         let time = now()
         do throws(ImageRequestError) {
-            let operation = try operation(incoming, rules, time)
+            let operation = try operation(incoming, notAfter: expiry, rules, time)
             guard let thumbnail = cache.hotThumbnail(for: operation.request, as: operation.encoding) else {
                 return knownFailure(of: operation, for: incoming, rules, at: time)
             }
@@ -85,12 +89,13 @@ package final class ImageEndpoint: RequestHandler {
         ) { [cache, isCurrent] in isCurrent() && cache.useAgain(thumbnail) }
     }
 
-    package func response(to incoming: Request) async -> Response {
+    fileprivate func response(to incoming: Request, notAfter expiry: Int64?) async -> Response {
         guard incoming.method == .get || incoming.method == .head else {
             return Self.response(toOther: incoming.method)
         }
         let operation: ImageOperation
-        do throws(ImageRequestError) { operation = try self.operation(incoming, rules, now()) } catch {
+        do throws(ImageRequestError) { operation = try self.operation(incoming, notAfter: expiry, rules, now()) } catch
+        {
             return Response(error)
         }
         if let known = await responseDespiteKnownFailure(of: operation, for: incoming, rules) { return known }
@@ -124,15 +129,17 @@ package final class ImageEndpoint: RequestHandler {
     }
 
     private func operation(
-        _ incoming: Request, _ rules: ImageRules, _ now: Date
+        _ incoming: Request, notAfter expiry: Int64?, _ rules: ImageRules, _ now: Date
     ) throws(ImageRequestError) -> ImageOperation {
         guard case .path(let target) = incoming.head.target else {
             throw .invalidOption(ImageOptionError(code: "bad-target", message: "The request target must be a path."))
         }
-        return try known.operation(
+        var operation = try known.operation(
             target: target, accept: incoming.head.fields[.accept],
             hints: rules.usesClientHints ? ClientHints(incoming.head.fields) : ClientHints(), by: rules,
             now: Int64(now.timeIntervalSince1970))
+        if let expiry { operation.expiry = min(operation.expiry ?? expiry, expiry) }
+        return operation
     }
 
     private static func response(toOther method: HTTPRequest.Method) -> Response {
@@ -142,4 +149,15 @@ package final class ImageEndpoint: RequestHandler {
         }
         return Response(HTTPResponse(status: .noContent, headerFields: allow))
     }
+}
+
+/// Images under a URL of another service that expires.
+struct ExpiringImages: RequestHandler {
+    let images: ImageEndpoint
+    /// Seconds since 1970.
+    let expiry: Int64
+
+    func readyResponse(to incoming: Request) -> Response? { images.readyResponse(to: incoming, notAfter: expiry) }
+
+    func response(to incoming: Request) async -> Response { await images.response(to: incoming, notAfter: expiry) }
 }

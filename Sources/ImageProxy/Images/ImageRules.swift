@@ -85,8 +85,8 @@ struct ImageOperation: Sendable {
     let original: OriginalReference
     /// The name of the preset that the URL uses.
     var preset: String?
-    /// The expiry of the URL's signature, in seconds since 1970.
-    let expiry: Int64?
+    /// The expiry of the URL, in seconds since 1970.
+    var expiry: Int64?
 }
 
 /// The reason for rejecting an image request.

@@ -88,7 +88,7 @@ struct ServedImage {
         return fields
     }
 
-    /// The time after which the image must not be used, in seconds since 1970: the expiry of the URL's signature, or soon if the original
+    /// The time after which the image must not be used, in seconds since 1970: the expiry of the URL, or soon if the original
     /// is damaged, because the origin may repair it. nil if the original alone determines the lifetime.
     private func expiry(_ now: Date) -> Int64? {
         guard thumbnail.damage != nil else { return operation.expiry }

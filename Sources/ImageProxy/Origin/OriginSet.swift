@@ -149,7 +149,7 @@ package final class OriginSet: Sendable {
     ///
     /// - Parameter authority: `Host`.
     package func url(authority: String?, target: String) -> String? {
-        let target = (try? urlStyle?.translated(target, now: nil)) ?? target
+        let target = (try? urlStyle?.translated(target, now: nil)?.target) ?? target
         guard let (handlers, kind) = handlers(authority: authority, target: target) else { return nil }
         if kind == .image { return handlers.images.originalURL(of: target) }
         let options = handlers.proxy.options

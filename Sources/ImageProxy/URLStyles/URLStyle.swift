@@ -59,14 +59,22 @@ package struct URLStyle: Sendable {
     /// True if signatures are checked.
     var verifies: Bool { !keys.isEmpty }
 
+    /// An image target of this service in place of another service's URL.
+    struct Translation {
+        var target: String
+        /// The time after which the URL is refused, in seconds since 1970; nil for never.
+        var expiry: Int64?
+    }
+
     /// The equivalent image target, or nil if the target is not an image of this style.
     ///
     /// - Parameters:
     ///   - now: Seconds since 1970; nil to check neither signature nor expiry.
-    func translated(_ target: String, now: Int64?) throws(ImageRequestError) -> String? {
+    func translated(_ target: String, now: Int64?) throws(ImageRequestError) -> Translation? {
         guard !target.hasPrefix(Router.imagePrefix), !target.hasPrefix(ControlFiles.pathPrefix) else { return nil }
         if name == .cloudflare {
             return try Self.reading { () throws(ImageOptionError) in try CloudflareURL.translated(target) }
+                .map { Translation(target: $0) }
         }
         // The first segment is the signature.
         let parts = target.dropFirst().split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
@@ -74,12 +82,12 @@ package struct URLStyle: Sendable {
         if now != nil { try verify(parts[0], of: parts[1]) }
         guard name == .imgproxy else {
             return try Self.reading { () throws(ImageOptionError) in
-                try ThumborURL.translated(parts[1], isImagor: name == .imagor)
+                Translation(target: try ThumborURL.translated(parts[1], isImagor: name == .imagor))
             }
         }
         let (own, expiry) = try Self.reading { () throws(ImageOptionError) in try ImgproxyURL.translated(parts[1]) }
         if let now, let expiry, expiry < now { throw .signature(.expired(at: expiry)) }
-        return own
+        return Translation(target: own, expiry: expiry)
     }
 
     private static func reading<Value>(_ read: () throws(ImageOptionError) -> Value) throws(ImageRequestError) -> Value
