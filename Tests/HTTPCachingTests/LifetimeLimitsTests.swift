@@ -125,5 +125,8 @@ struct LifetimeLimitsTests {
         ]
         let cut = applied(limits, to: fields)
         #expect(cut[.cacheControl] == "max-age=60" && cut[.age] == "40" && cut[.date] == Self.date)
+        // The default lifetime begins with the response, also where the heuristic one was longer.
+        let replaced = applied(Self.all, to: fields)
+        #expect(replaced[.cacheControl] == "max-age=600" + Self.stale && replaced[.age] == nil)
     }
 }

@@ -58,7 +58,8 @@ package struct LifetimeLimits: Sendable, Hashable {
         }
         // A 304 that says nothing leaves the lifetime of the stored response, which had its limits.
         if status == .notModified, !fields.contains(name), !fields.contains(.expires) { return fields }
-        let (own, heuristic) = lifetimes(facts, status, rules)
+        let (own, estimated) = lifetimes(facts, status, rules)
+        var heuristic = estimated
         let mayGrow = (coversErrors || status.kind == .successful || status == .notModified) && !isForOne
         var (lifetime, origin) = (own, own.map { _ in "origin-ttl" })
         func limit(_ limit: Duration?, _ setting: LifetimeSetting, if isExceeded: (Int) -> Bool) {
@@ -67,6 +68,7 @@ package struct LifetimeLimits: Sendable, Hashable {
         }
         if mayGrow {
             limit(usual, .usual) { _ in lifetime == nil }
+            if lifetime != nil { heuristic = nil }
             limit(shortest, .shortest) { $0 > lifetime ?? heuristic ?? 0 }
         }
         limit(longest, .longest) { $0 < lifetime ?? (isForOne ? nil : heuristic) ?? 0 }
@@ -124,7 +126,7 @@ package struct LifetimeLimits: Sendable, Hashable {
     /// The lifetime that the response gives, or else the one that the cache estimates.
     private func lifetimes(
         _ facts: ResponseFacts, _ status: HTTPResponse.Status, _ rules: CacheRules
-    ) -> (own: Int?, heuristic: Int?) {
+    ) -> (own: Int?, estimated: Int?) {
         switch rules.lifetime(facts, status: status == .notModified ? .ok : status) {
         case (_, .nothing): (nil, nil)
         case (let lifetime, .heuristic): (nil, lifetime)
