@@ -11,8 +11,7 @@ struct ImgproxyURL {
     private var expiry: Int64?
 
     /// - Parameter text: The target after the signature.
-    /// - Returns: The image target of this service, and the time in seconds since 1970 until which it is valid.
-    static func translated(_ text: Substring) throws(ImageOptionError) -> (String, expiry: Int64?) {
+    static func translated(_ text: Substring) throws(ImageOptionError) -> URLStyle.Translation {
         var url = ImgproxyURL()
         var rest = text.split(separator: "/", omittingEmptySubsequences: false)[...]
         while let segment = rest.first, segment.contains(":"), !isSource(segment) {
@@ -22,7 +21,7 @@ struct ImgproxyURL {
         }
         let original = try url.original(rest)
         url.applyFit()
-        return (url.options.target(of: original), url.expiry)
+        return URLStyle.Translation(target: url.options.target(of: original), expiry: url.expiry)
     }
 
     /// True for the beginning of a URL that was not encoded.

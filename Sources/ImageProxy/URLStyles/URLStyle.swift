@@ -85,9 +85,9 @@ package struct URLStyle: Sendable {
                 Translation(target: try ThumborURL.translated(parts[1], isImagor: name == .imagor))
             }
         }
-        let (own, expiry) = try Self.reading { () throws(ImageOptionError) in try ImgproxyURL.translated(parts[1]) }
-        if let now, let expiry, expiry < now { throw .signature(.expired(at: expiry)) }
-        return Translation(target: own, expiry: expiry)
+        let translation = try Self.reading { () throws(ImageOptionError) in try ImgproxyURL.translated(parts[1]) }
+        if let now, let expiry = translation.expiry, expiry < now { throw .signature(.expired(at: expiry)) }
+        return translation
     }
 
     private static func reading<Value>(_ read: () throws(ImageOptionError) -> Value) throws(ImageRequestError) -> Value
