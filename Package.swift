@@ -108,12 +108,14 @@ let package = Package(
         .target(
             name: "MemoryCache", dependencies: ["CLinux", "ConcurrencyPrimitives", logging], swiftSettings: strict),
         .target(name: "ImageCodec", dependencies: ["CImageCodec", "CLinux"], swiftSettings: strict),
+        .target(
+            name: "ImageEffects", dependencies: ["CXXHash", "Digests", "ImageCodec"], swiftSettings: strict),
         .target(name: "WorkerProcesses", dependencies: ["CLinux", "ConcurrencyPrimitives"], swiftSettings: strict),
         .target(
             name: "ImageCache",
             dependencies: [
                 "CXXHash", "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCodec",
-                "ConcurrencyPrimitives", "JSONParsing",
+                "ImageEffects", "ConcurrencyPrimitives", "JSONParsing",
                 "MemoryCache", "RemoteStore", "TextIdentity", "Transfer", "Units", "WorkerProcesses", httpTypes,
                 logging,
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
@@ -253,6 +255,9 @@ let package = Package(
         .testTarget(
             name: "ImageCodecTests", dependencies: ["CImageCodec", "ImageCodec", "TestSupport"], swiftSettings: strict),
         .testTarget(
+            name: "ImageEffectsTests", dependencies: ["CImageCodec", "ImageCodec", "ImageEffects", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
             name: "DiskStoreTests",
             dependencies: ["DiskStore", "ConcurrencyPrimitives", "TestSupport", "TextIdentity", logging],
             swiftSettings: strict),
@@ -267,7 +272,7 @@ let package = Package(
             name: "ImageCacheTests",
             dependencies: [
                 "CacheTestSupport", "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCache",
-                "ImageCacheTesting", "ImageCodec",
+                "ImageCacheTesting", "ImageCodec", "ImageEffects",
                 "ConcurrencyPrimitives", "MemoryCache", "RemoteStore",
                 "TestSupport", "TextIdentity",
                 "Transfer", "WorkerProcesses", httpTypes,

@@ -37,7 +37,6 @@
 @_exported public import struct ImageCodec.ImageCodecError
 @_exported public import struct ImageCodec.ImageDecoder
 @_exported public import protocol ImageCodec.ImageDecoding
-@_exported public import struct ImageCodec.ImageDescription
 @_exported public import struct ImageCodec.ImageEncoder
 @_exported public import protocol ImageCodec.ImageEncoding
 @_exported public import struct ImageCodec.ImageFormat
@@ -45,6 +44,11 @@
 @_exported public import enum ImageCodec.ImageRegion
 @_exported public import struct ImageCodec.ImageSizing
 @_exported public import struct ImageCodec.ImageSource
+@_exported public import struct ImageEffects.ImageDescription
+@_exported public import protocol ImageEffects.ImageProcessing
+@_exported public import struct ImageEffects.ImageProcessor
+@_exported public import struct ImageEffects.ImageWatermark
+@_exported public import enum ImageEffects.Placeholder
 @_exported public import struct MemoryCache.MemoryCacheLimits
 @_exported public import struct MemoryCache.MemoryCacheStatistics
 @_exported public import enum MemoryCache.MemoryPressure

@@ -16,7 +16,7 @@ public struct DecodedImage: Sendable {
     /// ``ImageDecoder/allowTruncated`` missing data. Missing rows are transparent (PNG, WebP) or gray (JPEG).
     public var damage: ImageCodecError?
 
-    let pixels: PixelBuffer
+    package let pixels: PixelBuffer
 
     /// The number of bytes from one row to the next.
     public var bytesPerRow: Int { width * 4 }

@@ -94,7 +94,7 @@ public final class ImageBudget {
     }
 
     /// - Throws: `limitExceeded` if this many bytes at a time exceed the limit.
-    func check(memory needed: Int, format: ImageFormat? = nil) throws(ImageCodecError) {
+    package func check(memory needed: Int, format: ImageFormat? = nil) throws(ImageCodecError) {
         try limits.check(memory: needed, format: format)
     }
 }

@@ -82,3 +82,20 @@ public struct ImageSizing: Sendable, Hashable {
         return sizing
     }
 }
+
+extension ImageSizing {
+    /// A text that identifies the sizing.
+    package var recipe: String {
+        let box = "\(width.map(String.init) ?? "")x\(height.map(String.init) ?? "")"
+        var text = "\(box),\(fit.rawValue)"
+        if position != .center { text += ",at=\(position)" }
+        if allowsEnlargement { text += ",enlarge" }
+        if devicePixelRatio != 1 { text += ",dpr=\(devicePixelRatio)" }
+        if let background { text += ",on=\(background.recipe)" }
+        return text
+    }
+}
+
+extension ImageSizing.Color {
+    package var recipe: String { "\(red).\(green).\(blue)" }
+}

@@ -4,13 +4,13 @@ internal import Glibc
 ///
 /// `@unchecked Sendable`: the code that allocates a buffer has exclusive access until it is wrapped in a
 /// ``DecodedImage``, after which it is never written.
-final class PixelBuffer: @unchecked Sendable {
-    let bytes: UnsafeMutablePointer<UInt8>
-    let byteCount: Int
+package final class PixelBuffer: @unchecked Sendable {
+    package let bytes: UnsafeMutablePointer<UInt8>
+    package let byteCount: Int
     /// The memory that can be handed to another process; nil: it is the heap's.
     let shared: SharedMemory?
 
-    init(byteCount: Int) throws(ImageCodecError) {
+    package init(byteCount: Int) throws(ImageCodecError) {
         self.byteCount = byteCount
         if byteCount >= SharedMemory.smallest, SharedMemory.isPreferred {
             guard let memory = SharedMemory(byteCount: byteCount) else { throw .outOfMemory }

@@ -1,4 +1,5 @@
 import ImageCodec
+import ImageEffects
 import TestSupport
 import Testing
 import WorkerProcesses
@@ -8,7 +9,8 @@ import WorkerProcesses
 /// No property of a worker's request is forgotten on its way (`checkFields`).
 struct ImageWorkFieldTests {
     private let job = ImageWorkRequest.Job(
-        sizing: .fit(1, 2), steps: PortableSteps(processors: [.grayscale, .trim(3)], output: .description), spent: 6)
+        sizing: .fit(1, 2), steps: RenderSteps(processors: [.grayscale, .trim(tolerance: 3)], output: .description),
+        spent: 6)
 
     private var rendering: ImageWorkRequest.Rendering {
         var rendering = ImageWorkRequest.Rendering()
@@ -45,36 +47,6 @@ struct ImageWorkFieldTests {
             try checkFields(of: ImageWorkRequest(decoder: decoder, work: work), over: ImageWorkRequest())
         }
         try checkFields(of: ImageWorkRequest.Source.file(byteCount: 7), over: .rows(.whole))
-    }
-
-    @Test func `of effects`() throws {
-        for effect: PortableProcessor in [
-            .resize(.cover(1, 2)), .crop(x: 1, y: 2, width: 3, height: 4), .roundedCorners(5), .grayscale, .blur(6),
-            .region(.pixels(x: 1, y: 2, width: 3, height: 4)),
-            .region(.shares(x: 0.1, y: 0.2, width: 0.3, height: 0.4)), .orient(.rightMirrored),
-            .adjust(brightness: 1.5, contrast: 0.5, saturation: 2), .sharpen(3), .pad(7, nil),
-            .pad(8, ImageSizing.Color(red: 1, green: 2, blue: 3)), .background(.black),
-            .trim(7),
-        ] {
-            try checkFields(of: effect, over: .circle)
-        }
-        try checkFields(of: PortableProcessor.circle, over: .grayscale)
-        var mark = ImageWatermark(try DecodedImage(width: 2, height: 1) { $0.copyBytes(from: 1...8) })
-        (mark.position, mark.scale, mark.opacity) = (.top, 0.125, 0.75)
-        var (sent, writer) = (PortableProcessor.watermark(mark), WireCoder())
-        try sent.code(by: &writer)
-        var (read, reader) = (PortableProcessor.circle, WireCoder(reading: writer.bytes))
-        try read.code(by: &reader)
-        try reader.end()
-        // Equal by the digest of the pixels, and everything else.
-        guard case .watermark(let other) = read else {
-            Issue.record("\(read)")
-            return
-        }
-        #expect(other == mark)
-        let plain = ImageWatermark(mark.image)
-        #expect(
-            equalProperties(of: mark, and: plain) == ["image", "digest"], "the mark needs other values of the rest")
     }
 
     @Test(arguments: [Double.nan, .infinity, -1, 1e30])

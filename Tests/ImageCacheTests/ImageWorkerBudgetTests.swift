@@ -14,7 +14,7 @@ struct ImageWorkerBudgetTests {
         decoder.limits.seconds = 20
         var rendering = ImageWorkRequest.Rendering()
         rendering.source = .file(byteCount: file.byteCount)
-        let steps = PortableSteps(processors: [], output: .encoded(.webp()))
+        let steps = RenderSteps(processors: [], output: .encoded(.webp()))
         rendering.jobs = [ImageWorkRequest.Job(sizing: .fit(4, 4), steps: steps, spent: spent)]
         if isAnimation { rendering.animationEncoder = .webp() }
         let request = ImageWorkRequest(decoder: decoder, work: .render(rendering))

@@ -250,7 +250,6 @@ import Testing
         _ = try decoder.decode(source)
         for work: () throws -> Void in [
             { _ = try decoder.decode(source, within: budget) },
-            { _ = try ImageDescription(source, by: decoder) },
             {
                 _ = try ImageEncoder.webp().thumbnail(of: source, .fit(9, 9), decoder, keepsAnimation: true)
             },

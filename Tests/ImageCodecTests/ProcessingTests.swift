@@ -37,19 +37,6 @@ import Testing
         }
     }
 
-    @Test func `rounded corners are transparent outside, opaque inside and soft between`() throws {
-        let image = try DecodedImage.plain(40, 30, [10, 20, 30, 255])
-        let round = try image.roundingCorners(radius: 10)
-        #expect(round[0, 0] == [0, 0, 0, 0] && round[39, 29].w == 0 && round[20, 0].w == 255 && round[0, 15].w == 255)
-        #expect((0..<10).contains { (1..<255).contains(Int(round[$0, 0].w)) })
-        let circle = try image.circled()
-        #expect(circle.width == 30 && circle.height == 30 && circle[15, 15].w == 255 && circle[2, 2].w == 0)
-        let area = (0..<30).reduce(0) { sum, y in (0..<30).reduce(sum) { $0 + Int(circle[$1, y].w) } }
-        #expect(abs(Double(area) / 255 - Double.pi * 225) < 5)
-        #expect(throws: ImageCodecError.self) { try image.roundingCorners(radius: -1) }
-        #expect(try DecodedImage.plain(1, 1, [1, 2, 3, 255]).circled().width == 1)
-    }
-
     @Test func `gray has the luma of the colour, and keeps alpha`() throws {
         #expect(try DecodedImage.plain(3, 3, [255, 255, 255, 7]).grayscaled()[1, 1] == [255, 255, 255, 7])
         let green = try DecodedImage.plain(3, 3, [0, 255, 0, 255]).grayscaled()[1, 1]

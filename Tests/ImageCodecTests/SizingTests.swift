@@ -98,6 +98,20 @@ import Testing
         let white = try image.resized(to: sizing)
         #expect(white[0, 0] == [255, 255, 255, 255] && white[39, 29] == [1, 2, 3, 255] && white.isOpaque)
     }
+
+    @Test(arguments: [
+        (0.5, 0.5, 50, 0), (0.0, 0.0, 0, 0), (1.0, 1.0, 100, 0), (0.3, 0.9, 10, 0), (0.25, 0.5, 0, 0),
+        (0.6, 0.5, 70, 0),
+    ])
+    func `a focal point is in the middle of the crop, as far as the edges allow`(
+        x: Double, y: Double, left: Int, top: Int
+    )
+        throws
+    {
+        let plan = try ResizePlan(.cover(100, 100, position: .focus(x: x, y: y)), of: .init(width: 200, height: 100))
+        #expect((plan.window.x, plan.window.y) == (left, top))
+        #expect((plan.window.width, plan.window.height) == (100, 100))
+    }
 }
 
 extension DecodedImage {

@@ -101,12 +101,6 @@ import Testing
             Stage(name: "padding") { inputs, budget throws(ImageCodecError) in
                 _ = try inputs.noise.padded(by: 100, color: .white, within: budget)
             },
-            Stage(name: "corners") { inputs, budget throws(ImageCodecError) in
-                _ = try inputs.noise.roundingCorners(radius: 400, within: budget)
-            },
-            Stage(name: "a circle") { inputs, budget throws(ImageCodecError) in
-                _ = try inputs.noise.circled(within: budget)
-            },
         ]
         var progressive = ImageEncoder.JPEGOptions()
         progressive.isProgressive = true

@@ -1,6 +1,7 @@
 import ConcurrencyPrimitives
 public import FoundationEssentials
 public import ImageCodec
+public import ImageEffects
 public import MemoryCache
 import Synchronization
 package import Units
@@ -165,6 +166,13 @@ public enum ThumbnailEncoding: Sendable, Hashable {
         case .avifIfLarge(let avif, let webP): .avifIfLarge(avif, else: webP)
         case .description: .description
         }
+    }
+}
+
+extension ThumbnailEncoding {
+    /// A placeholder as `text/plain`, or as a JSON object with one member.
+    public static func placeholder(_ placeholder: Placeholder, asJSON: Bool = false) -> ThumbnailEncoding {
+        .encoder(ImageEncoder(PlaceholderEncoding(placeholder: placeholder, isJSON: asJSON)))
     }
 }
 

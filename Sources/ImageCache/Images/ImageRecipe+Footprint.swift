@@ -1,17 +1,5 @@
 import ImageCodec
-
-/// The memory and work of rendering steps for an image of a size, and the size of the result.
-struct RenderingFootprint {
-    var width: Int
-    var height: Int
-    /// The peak memory in bytes, without the input of the step.
-    var memory = 0
-    /// The amount of work: the number of written pixels.
-    var pixels = 0
-    var mayHaveAlpha: Bool
-
-    var area: Int { width * height }
-}
+import ImageEffects
 
 extension ImageRecipe {
     /// The memory and work of the effects and the encoder.

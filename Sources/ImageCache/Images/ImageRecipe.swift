@@ -1,4 +1,5 @@
 import ImageCodec
+import ImageEffects
 
 /// The steps from an original to a derived image. Its ``text`` identifies the image on disk.
 struct ImageRecipe: Sendable, Hashable {
@@ -103,29 +104,13 @@ extension ImageRecipe.Output {
     }
 }
 
-extension ImageSizing {
-    /// A text that identifies the sizing.
-    var recipe: String {
-        let box = "\(width.map(String.init) ?? "")x\(height.map(String.init) ?? "")"
-        var text = "\(box),\(fit.rawValue)"
-        if position != .center { text += ",at=\(position)" }
-        if allowsEnlargement { text += ",enlarge" }
-        if devicePixelRatio != 1 { text += ",dpr=\(devicePixelRatio)" }
-        if let background { text += ",on=\(background.recipe)" }
-        return text
-    }
-}
-
-extension ImageSizing.Color {
-    var recipe: String { "\(red).\(green).\(blue)" }
-}
-
-extension ImageRegion {
-    /// A text that identifies the part. Shares have a decimal point, pixels have none.
-    var recipe: String {
+extension ImageRecipe.Output {
+    /// The format of a result's bytes; nil if it is unknown.
+    func format(of bytes: [UInt8]) -> ImageFormat? {
         switch self {
-        case .pixels(let x, let y, let width, let height): "\(x),\(y),\(width)x\(height)"
-        case .shares(let x, let y, let width, let height): "\(x),\(y),\(width)x\(height)"
+        case .description: return .json
+        case .encoded(let encoder) where !encoder.format.isImage: return encoder.format
+        default: return ImageFormat.detect(bytes.prefix(ImageFormat.signatureLength))
         }
     }
 }

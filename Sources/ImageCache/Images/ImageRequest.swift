@@ -1,5 +1,6 @@
 public import FoundationEssentials
 public import ImageCodec
+public import ImageEffects
 
 /// A request for an image with a size and effects.
 ///

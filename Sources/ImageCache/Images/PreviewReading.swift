@@ -1,5 +1,6 @@
 import Glibc
 import ImageCodec
+import ImageEffects
 
 /// Decodes previews of a file that is still arriving. Used by one thread at a time, which it blocks.
 protocol PreviewReading: AnyObject {

@@ -1,10 +1,11 @@
 import ConcurrencyPrimitives
 import ImageCodec
+import ImageEffects
 
 /// The steps from decoded pixels to the content of an image, which are the same in this process and in a worker.
 struct RenderSteps: Sendable {
-    let processors: [ImageProcessor]
-    let output: ImageRecipe.Output
+    var processors: [ImageProcessor] = []
+    var output = ImageRecipe.Output.pixels
 
     /// - Parameter header: The header of the original.
     func run(

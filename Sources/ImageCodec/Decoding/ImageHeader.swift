@@ -11,11 +11,11 @@ package struct ImageHeader: @unchecked Sendable {
     var profile: [UInt8]?
     var exif: ExifBlock?
     /// The way in which the image is to be turned, by Exif or by the container.
-    var orientation = ImageOrientation.up
+    package var orientation = ImageOrientation.up
     /// True if frames are composed on a canvas (``showing(frame:)``, ``showingFrames``).
     var composesFrames = false
     /// The size of the file in bytes.
-    let fileSize: Int
+    package let fileSize: Int
     /// The application's decoder that read it; nil: the package's own.
     var registered: Registered?
 

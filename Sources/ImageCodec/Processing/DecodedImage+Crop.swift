@@ -93,7 +93,7 @@ extension DecodedImage {
 
 extension ImageBudget {
     /// Processes rows of pixels one by one, as long as the budget allows.
-    func eachRow(_ count: Int, _ width: Int, _ work: (Int) -> Void) throws(ImageCodecError) {
+    package func eachRow(_ count: Int, _ width: Int, _ work: (Int) -> Void) throws(ImageCodecError) {
         let between = max(1, icodec_watch.step * 4 / max(1, width))
         try measured { (watch) throws(ImageCodecError) in
             for row in 0..<count {

@@ -1,5 +1,4 @@
 internal import CImageCodec
-internal import Glibc
 
 extension DecodedImage {
     /// The image in grayscale: the luma of ITU-R BT.709.
@@ -69,55 +68,6 @@ extension DecodedImage {
             icodec_blur(pixels.bytes, soft.bytes, UInt32(width), UInt32(height), sigma, &watch, &error)
         }
         return replacing(soft, width: width, height: height)
-    }
-
-    /// The image with circular, anti-aliased rounded corners; the area outside is transparent.
-    ///
-    /// - Parameter radius: In pixels; more than half of the shorter side counts as half of it.
-    /// - Throws: `invalidArgument` for a radius below 0, `outOfMemory`, and the errors of `budget`.
-    public func roundingCorners(
-        radius: Double, within budget: ImageBudget = .unlimited
-    ) throws(ImageCodecError) -> DecodedImage {
-        guard radius >= 0 else { throw ImageCodecError(.invalidArgument, "a radius of \(radius) pixels") }
-        let radius = min(radius, Double(min(width, height)) / 2)
-        guard radius > 0 else { return self }
-        try budget.check(memory: cost * 2)
-        let round = try PixelBuffer(byteCount: cost)
-        try budget.eachRow(height, width) { row in
-            memcpy(round.bytes + row * bytesPerRow, pixels.bytes + row * bytesPerRow, bytesPerRow)
-        }
-        let reach = Int(radius.rounded(.up))
-        try budget.eachRow(reach, reach * 8) { y in cutCorners(of: round, row: y, radius: radius) }
-        return replacing(round, width: width, height: height, mayHaveAlpha: true)
-    }
-
-    /// The coverage of four circles in the row `y` from the top, and in the same row from the bottom.
-    private func cutCorners(of round: PixelBuffer, row y: Int, radius: Double) {
-        guard Double(y) < radius else { return }
-        var x = 0
-        while Double(x) < radius {
-            // The share of the pixel within the circle, by the distance of its centre.
-            let distance = hypot(radius - Double(x) - 0.5, radius - Double(y) - 0.5)
-            let share = min(max(radius - distance + 0.5, 0), 1)
-            if share == 1 { return }
-            // On a very small image two corners share a row, which counts once.
-            for row in y == height - 1 - y ? [y] : [y, height - 1 - y] {
-                for column in x == width - 1 - x ? [x] : [x, width - 1 - x] {
-                    let alpha = round.bytes + (row * width + column) * 4 + 3
-                    alpha.pointee = UInt8((Double(alpha.pointee) * share).rounded())
-                    if alpha.pointee == 0 { memset(alpha - 3, 0, 3) }
-                }
-            }
-            x += 1
-        }
-    }
-
-    /// The largest centred circle of the image, the rest of its square transparent.
-    public func circled(within budget: ImageBudget = .unlimited) throws(ImageCodecError) -> DecodedImage {
-        let side = min(width, height)
-        let square = try cropped(
-            x: (width - side) / 2, y: (height - side) / 2, width: side, height: side, within: budget)
-        return try square.roundingCorners(radius: Double(side) / 2, within: budget)
     }
 
     /// A blur holds the image before and after, and twice as floats.

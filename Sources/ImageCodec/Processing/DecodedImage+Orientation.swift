@@ -20,7 +20,7 @@ extension DecodedImage {
     /// Replaces the pixels and keeps profile and metadata.
     ///
     /// - Parameter mayHaveAlpha: True if some pixels may not be opaque; nil: as before.
-    func replacing(
+    package func replacing(
         _ pixels: PixelBuffer, width: Int, height: Int, mayHaveAlpha: Bool? = nil
     ) -> DecodedImage {
         var image = DecodedImage(width: width, height: height, pixels: pixels, mayHaveAlpha: mayHaveAlpha ?? !isOpaque)

@@ -26,3 +26,13 @@ public enum ImageRegion: Sendable, Hashable {
         return range(first, pixel(start + length) - first, whole)
     }
 }
+
+extension ImageRegion {
+    /// A text that identifies the part. Shares have a decimal point, pixels have none.
+    package var recipe: String {
+        switch self {
+        case .pixels(let x, let y, let width, let height): "\(x),\(y),\(width)x\(height)"
+        case .shares(let x, let y, let width, let height): "\(x),\(y),\(width)x\(height)"
+        }
+    }
+}

@@ -1,4 +1,5 @@
 import ImageCodec
+import ImageEffects
 
 /// Renders the frames of a file in order. Used by one thread at a time, which it blocks.
 protocol FrameReading: AnyObject {

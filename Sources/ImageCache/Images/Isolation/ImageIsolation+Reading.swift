@@ -1,5 +1,6 @@
 import Glibc
 import ImageCodec
+import ImageEffects
 import WorkerProcesses
 
 extension ImageIsolation {
@@ -51,7 +52,7 @@ extension ImageIsolation {
             headerWork = read.work
             if read.header.isAnimated { rendering.animationEncoder = encoder }
         }
-        let steps = PortableSteps(processors: [], output: .encoded(encoder))
+        let steps = RenderSteps(processors: [], output: .encoded(encoder))
         rendering.jobs = [ImageWorkRequest.Job(sizing: sizing, steps: steps, spent: headerWork.seconds)]
         let request = ImageWorkRequest(decoder: decoder, work: .render(rendering))
         let rendered = try content(for: request, descriptor, byteCount, after: headerWork)

@@ -1,4 +1,5 @@
 import ImageCodec
+import ImageEffects
 
 extension ImageRecipe.Output {
     /// True if a worker can produce the output, which is not the case for an application's encoder.
@@ -35,13 +36,6 @@ extension ImageRecipe.Output {
     }
 }
 
-extension PlaceholderEncoding: WireCodable {
-    mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
-        try coder.code(raw: &placeholder)
-        try coder.code(&isJSON)
-    }
-}
-
 extension ImageRecipe.Output: WireCodable {
     mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
         switch try coder.code(case: number) {
@@ -72,26 +66,17 @@ extension ImageRecipe.Output: WireCodable {
 
 extension RenderSteps {
     /// The steps that a worker performs, and the others: effects and encoders of an application, and all steps after them.
-    var divided: (sent: PortableSteps, own: RenderSteps?) {
-        let first = processors.prefix { $0.portable != nil }
-        let sent = first.compactMap(\.portable)
-        guard first.count == processors.count, output.canBeSent else {
-            let own = RenderSteps(processors: Array(processors.dropFirst(first.count)), output: output)
-            return (PortableSteps(processors: sent, output: .pixels), own)
+    var divided: (sent: RenderSteps, own: RenderSteps?) {
+        let sent = Array(processors.prefix(while: \.isBuiltIn))
+        guard sent.count == processors.count, output.canBeSent else {
+            let own = RenderSteps(processors: Array(processors.dropFirst(sent.count)), output: output)
+            return (RenderSteps(processors: sent, output: .pixels), own)
         }
-        return (PortableSteps(processors: sent, output: output), nil)
+        return (self, nil)
     }
 }
 
-/// Steps that a worker can perform.
-struct PortableSteps: Sendable {
-    var processors: [PortableProcessor] = []
-    var output = ImageRecipe.Output.pixels
-
-    var steps: RenderSteps { RenderSteps(processors: processors.map(\.processor), output: output) }
-}
-
-extension PortableSteps: WireCodable {
+extension RenderSteps: WireCodable {
     mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
         try coder.code(&processors, most: 1_000, from: .circle)
         try coder.code(&output)

@@ -84,7 +84,7 @@ private final class IsolatedRendering {
     private let renderer: ImageRenderer
     private let keep: ImageRenderer.Keep
     private let jobs: [PlannedJob]
-    private let steps: [(sent: PortableSteps, own: RenderSteps?)]
+    private let steps: [(sent: RenderSteps, own: RenderSteps?)]
     private var open: Set<Int>
     /// True until the decode is counted; false if there is none.
     private var decodes = false

@@ -1,4 +1,5 @@
 import ImageCodec
+import ImageEffects
 import WorkerProcesses
 
 /// An answer of a worker.

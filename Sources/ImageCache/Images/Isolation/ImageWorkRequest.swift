@@ -61,7 +61,7 @@ extension ImageWorkRequest {
 
     struct Job: Sendable {
         var sizing: ImageSizing?
-        var steps = PortableSteps()
+        var steps = RenderSteps()
         /// The CPU seconds of the image's budget that were spent on its header.
         var spent = 0.0
     }

@@ -1,4 +1,5 @@
 import ImageCodec
+import ImageEffects
 import WorkerProcesses
 
 /// The state that a worker keeps between two requests of a session.
@@ -52,7 +53,7 @@ final class WorkerPreview: WorkerSessionState {
 
     init(_ wanted: ImageWorkRequest.Preview, _ decoder: ImageDecoder) {
         session = wanted.session
-        reading = OwnPreview(wanted.job.sizing, wanted.job.steps.steps.processors, decoder)
+        reading = OwnPreview(wanted.job.sizing, wanted.job.steps.processors, decoder)
     }
 
     func canContinue(with work: ImageWorkRequest.Work) -> Bool {

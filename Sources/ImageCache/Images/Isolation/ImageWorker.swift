@@ -67,7 +67,7 @@ final class ImageWorker {
                 .image(
                     job: 0,
                     Self.attempt { () throws(ImageCodecError) in
-                        try job.steps.steps.run(
+                        try job.steps.run(
                             onFramesOf: source, decoder, job.sizing, encoder,
                             within: job.budget(decoder.limits))
                     }), nil)
@@ -83,7 +83,7 @@ final class ImageWorker {
                 .image(
                     job: index,
                     Self.attempt { () throws(ImageCodecError) in
-                        try job.steps.steps.run(
+                        try job.steps.run(
                             on: try output.take(), of: rendering.header ?? ImageHeader.none, within: output.budget)
                     }), nil)
         }

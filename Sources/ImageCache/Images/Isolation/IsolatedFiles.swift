@@ -1,4 +1,5 @@
 import ImageCodec
+import ImageEffects
 import Logging
 import WorkerProcesses
 

@@ -1,4 +1,5 @@
 import ImageCodec
+import ImageEffects
 import WorkerProcesses
 
 /// Decodes frames in a worker, a few ahead of their reader. Effects of an application run in this process.
@@ -21,7 +22,7 @@ final class IsolatedFrames: FrameReading {
     private let cancellation: ImageCancellation
     /// The budget of all frames.
     private let budget: ImageBudget
-    private let steps: (sent: PortableSteps, own: RenderSteps?)
+    private let steps: (sent: RenderSteps, own: RenderSteps?)
     /// Frames that have not been read, in order.
     private var made: [Made] = []
     /// The number of frames in the last request.

@@ -1,4 +1,5 @@
 import ImageCodec
+import ImageEffects
 import WorkerProcesses
 
 /// Decodes previews in a worker. Effects of an application run in this process.
@@ -6,7 +7,7 @@ final class IsolatedPreview: PreviewReading {
     private let request: ImageRequest
     private let isolation: ImageIsolation
     private let session: WorkerSession
-    private let steps: (sent: PortableSteps, own: RenderSteps?)
+    private let steps: (sent: RenderSteps, own: RenderSteps?)
 
     init(_ request: ImageRequest, _ isolation: ImageIsolation) throws(ImageCodecError) {
         self.request = request

@@ -1,4 +1,5 @@
 import ImageCodec
+import ImageEffects
 import WorkerProcesses
 
 /// The frames of a file in a worker. Each request of their session resumes after the previous one.
@@ -16,7 +17,7 @@ final class WorkerFrames: WorkerSessionState {
         _ wanted: ImageWorkRequest.Frames, _ decoder: ImageDecoder, _ descriptor: OpenDescriptor
     ) throws(ImageCodecError) {
         session = wanted.session
-        processors = wanted.job.steps.steps.processors
+        processors = wanted.job.steps.processors
         budget = ImageBudget(limits: decoder.limits)
         reader = try decoder.frames(
             of: ImageSource(descriptor: descriptor.number, of: descriptor, byteCount: wanted.byteCount),

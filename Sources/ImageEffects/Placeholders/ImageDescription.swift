@@ -1,4 +1,4 @@
-internal import CImageCodec
+public import ImageCodec
 
 /// The properties of an image file, and placeholders to show until it is loaded.
 public struct ImageDescription: Sendable, Hashable {
@@ -34,7 +34,7 @@ public struct ImageDescription: Sendable, Hashable {
     public init(_ source: ImageSource, by decoder: ImageDecoder = ImageDecoder()) throws(ImageCodecError) {
         let budget = ImageBudget(limits: decoder.limits)
         let header = try decoder.header(of: source, within: budget)
-        let image = try decoder.decode(source, to: DecodedImage.placeholderSizing, within: budget)
+        let image = try decoder.decode(source, to: .placeholder, within: budget)
         try self.init(header, image, within: budget)
     }
 
@@ -61,21 +61,16 @@ public struct ImageDescription: Sendable, Hashable {
 
     /// - Parameter image: The image in any size.
     package init(_ header: ImageHeader, _ image: DecodedImage, within budget: ImageBudget) throws(ImageCodecError) {
-        let description = header.description
         format = header.format.name
         mediaType = header.format.mediaType
-        let turned = header.size(header.orientation)
-        (width, height) = (turned.width, turned.height)
+        (width, height) = header.displayedSize
         fileSize = header.fileSize
         orientation = header.orientation.rawValue
-        frames = Int(description.frames)
-        bitDepth = Int(description.bit_depth)
-        hasAlpha = description.has_alpha
-        isProgressive = description.interlaced
-        colorSpace =
-            header.profile.map { ColorProfile($0).name ?? "unnamed profile" }
-            ?? (header.format == .jpeg && description.components == 1
-                ? "gray" : header.format == .jpeg && description.components == 4 ? "CMYK" : "sRGB")
+        frames = header.frameCount
+        bitDepth = header.bitDepth
+        hasAlpha = header.hasAlpha
+        isProgressive = header.isProgressive
+        colorSpace = header.colorSpace
         let sample = try image.placeholderSample(within: budget)
         blurHash = try sample.blurHash(within: budget)
         thumbHash = try sample.thumbHash(within: budget)

@@ -1,9 +1,9 @@
+import ImageCodec
+import ImageEffects
 import Testing
 
-@testable import ImageCodec
-
-@Suite("Trimming, laying over, and focal points")
-struct EffectTests {
+@Suite("Trimming, laying over, and corners")
+struct EffectPixelTests {
     /// White with a red rectangle.
     private func framed(_ border: SIMD4<UInt8> = SIMD4(255, 255, 255, 255)) throws -> DecodedImage {
         try DecodedImage(width: 20, height: 10) { memory in
@@ -70,17 +70,22 @@ struct EffectTests {
         #expect(try clear.overlaid(with: mark, x: 0, y: 0, opacity: 0.25)[0, 0] == SIMD4(100, 0, 0, 64))
     }
 
-    @Test(arguments: [
-        (0.5, 0.5, 50, 0), (0.0, 0.0, 0, 0), (1.0, 1.0, 100, 0), (0.3, 0.9, 10, 0), (0.25, 0.5, 0, 0),
-        (0.6, 0.5, 70, 0),
-    ])
-    func `a focal point is in the middle of the crop, as far as the edges allow`(
-        x: Double, y: Double, left: Int, top: Int
-    )
-        throws
-    {
-        let plan = try ResizePlan(.cover(100, 100, position: .focus(x: x, y: y)), of: .init(width: 200, height: 100))
-        #expect((plan.window.x, plan.window.y) == (left, top))
-        #expect((plan.window.width, plan.window.height) == (100, 100))
+    @Test func `rounded corners are transparent outside, opaque inside and soft between`() throws {
+        let image = try plain(40, 30, [10, 20, 30, 255])
+        let round = try image.roundingCorners(radius: 10)
+        #expect(round[0, 0] == [0, 0, 0, 0] && round[39, 29].w == 0 && round[20, 0].w == 255 && round[0, 15].w == 255)
+        #expect((0..<10).contains { (1..<255).contains(Int(round[$0, 0].w)) })
+        let circle = try image.circled()
+        #expect(circle.width == 30 && circle.height == 30 && circle[15, 15].w == 255 && circle[2, 2].w == 0)
+        let area = (0..<30).reduce(0) { sum, y in (0..<30).reduce(sum) { $0 + Int(circle[$1, y].w) } }
+        #expect(abs(Double(area) / 255 - Double.pi * 225) < 5)
+        #expect(throws: ImageCodecError.self) { try image.roundingCorners(radius: -1) }
+        #expect(try plain(1, 1, [1, 2, 3, 255]).circled().width == 1)
+    }
+
+    private func plain(_ width: Int, _ height: Int, _ pixel: SIMD4<UInt8>) throws -> DecodedImage {
+        try DecodedImage(width: width, height: height) { pixels in
+            for index in 0..<pixels.count { pixels[index] = pixel[index % 4] }
+        }
     }
 }

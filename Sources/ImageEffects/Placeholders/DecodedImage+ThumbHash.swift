@@ -1,4 +1,5 @@
 internal import Glibc
+public import ImageCodec
 
 extension DecodedImage {
     /// The image's ThumbHash (evanw.github.io/thumbhash): 5 to 25 bytes that encode the proportions, colours and transparency of a blurred
@@ -18,11 +19,13 @@ extension DecodedImage {
     /// The image within 100 × 100 pixels. This is the largest size that ThumbHash accepts, and more than sufficient for the other
     /// placeholders.
     func placeholderSample(within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage {
-        try resized(to: Self.placeholderSizing, within: budget)
+        try resized(to: .placeholder, within: budget)
     }
+}
 
+extension ImageSizing {
     /// The size from which placeholders are computed.
-    package static var placeholderSizing: ImageSizing { .fit(100, 100) }
+    package static var placeholder: ImageSizing { .fit(100, 100) }
 }
 
 /// The encoder of ThumbHash: the image's lowest frequencies (DCT) in luminance, yellow-blue, red-green and alpha.

@@ -1,6 +1,6 @@
 import Digests
 import FoundationEssentials
-public import ImageCodec
+import ImageCodec
 
 extension ImageDescription: Codable {
     private enum CodingKeys: String, CodingKey {
@@ -52,7 +52,7 @@ extension ImageDescription: Codable {
     }
 
     /// The JSON in UTF-8, with sorted keys.
-    var json: [UInt8] {
+    package var json: [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return (try? encoder.encode(self)).map(Array.init) ?? []

@@ -1,3 +1,5 @@
+public import ImageCodec
+
 extension DecodedImage {
     /// The colour around which most pixels lie, weighted by their opacity; nil: no pixel is visible.
     ///

@@ -1,3 +1,31 @@
+public import ImageCodec
+
+extension ImageProcessor {
+    /// Removes a border that has the colour of the upper left pixel.
+    ///
+    /// - Parameter tolerance: The maximum difference of each channel of a border pixel, 0 to 255.
+    public static func trim(tolerance: Int) -> ImageProcessor {
+        ImageProcessor(builtIn: TrimEffect(tolerance: tolerance))
+    }
+}
+
+struct TrimEffect: BuiltInEffect {
+    var tolerance = 0
+
+    var identity: String { "trim(\(tolerance))" }
+    var hasOneSize: Bool { false }
+
+    func process(_ image: DecodedImage, within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage {
+        try image.trimmed(tolerance: tolerance, within: budget)
+    }
+
+    func memory(width: Int, height: Int) -> Int { width * height * 4 }
+
+    mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
+        try coder.code(&tolerance)
+    }
+}
+
 extension DecodedImage {
     /// The image without a border that has the colour of the upper left pixel.
     ///

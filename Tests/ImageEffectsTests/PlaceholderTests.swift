@@ -1,7 +1,7 @@
 import FoundationEssentials
+import ImageCodec
+import ImageEffects
 import Testing
-
-@testable import ImageCodec
 
 /// The expected texts come from the packages thumbhash 0.1.2 and blurhash 1.1.5 of PyPI, ports of the published implementations, for
 /// the same pixels on white. None of the images is symmetric: a term that is zero lies on the border of two levels, where the order of

@@ -1,4 +1,5 @@
 internal import Glibc
+public import ImageCodec
 
 extension DecodedImage {
     /// The image with another one on it, whose upper left is at x, y; parts beyond the edges are cut off.

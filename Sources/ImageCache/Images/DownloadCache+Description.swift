@@ -1,5 +1,5 @@
 import FoundationEssentials
-import ImageCodec
+public import ImageEffects
 
 extension DownloadCache {
     /// The properties of an image file, with placeholders to show until it is loaded.
@@ -17,9 +17,4 @@ extension DownloadCache {
             throw ImageCacheError(.undecodable(.failed), url: request.file.url, message: "\(error)")
         }
     }
-}
-
-extension ImageSizing {
-    /// The size from which placeholders are computed.
-    package static var placeholder: ImageSizing { DecodedImage.placeholderSizing }
 }

@@ -1,4 +1,5 @@
 internal import Glibc
+public import ImageCodec
 
 extension DecodedImage {
     /// The image's BlurHash (blurha.sh) with 4 × 3 components, or 3 × 4 for an upright image: a text that encodes a blurred placeholder.
