@@ -53,6 +53,49 @@ import Testing
         #expect(try test.store.statistics().entries == 0)
     }
 
+    @Test(arguments: [1 << 30, 1 << 40, IncompleteBody.longest])
+    func `the length that an origin claims costs neither time nor memory`(claimed: Int64) throws {
+        let incomplete = try test.store.makeIncomplete(for: key, header: [7], total: claimed, in: epoch)
+        let (first, last) = (0..<Self.block, claimed - Self.block..<claimed)
+        try incomplete.reserve([first])
+        try body[0..<Int(Self.block)].withUnsafeBytes { try incomplete.write($0, at: 0) }
+        #expect(!incomplete.isComplete)
+        #expect(incomplete.missing(in: 0..<claimed) == [Self.block..<claimed])
+        #expect(incomplete.missing(in: last) == [last] && incomplete.missing(in: first).isEmpty)
+        try incomplete.keep()
+        let again = try #require(try reopened())
+        #expect(!again.isComplete && again.missing(in: 0..<claimed) == [Self.block..<claimed])
+        try again.discard()
+    }
+
+    @Test(arguments: [IncompleteBody.longest + 1, 1 << 62, .max])
+    func `a length that no file has is refused`(claimed: Int64) throws {
+        let error = #expect(throws: StoreError.self) {
+            try test.store.makeIncomplete(for: key, header: [7], total: claimed, in: epoch)
+        }
+        #expect(error?.code == .tooLarge)
+    }
+
+    @Test func `the runs of missing blocks are those that single looks find`() {
+        var generator = SeededGenerator(for: "IncompleteBodyTests.runs")
+        for _ in 0..<200 {
+            var map = BlockMap()
+            let count = Int64.random(in: 1...300, using: &generator)
+            for _ in 0..<Int.random(in: 0...12, using: &generator) {
+                let start = Int64.random(in: 0..<count, using: &generator)
+                let isPresent = Int.random(in: 0...3, using: &generator) > 0
+                for block in start..<min(count, start + Int64.random(in: 1...90, using: &generator)) {
+                    map[block] = isPresent
+                }
+            }
+            let from = Int64.random(in: 0..<count, using: &generator)
+            let missing = RangeSet((from..<count).filter { !map[$0] }.map { $0..<$0 + 1 })
+            #expect(map.missingRuns(in: from..<count) == Array(missing.ranges))
+            let held = RangeSet((0..<count).filter { map[$0] }.map { BlockMap.range(of: $0, total: nil) })
+            #expect(map.held(total: nil) == Array(held.ranges))
+        }
+    }
+
     @Test func `a damaged block is missing when it is verified`() throws {
         let incomplete = try made()
         try write([0, 1, 2], to: incomplete)

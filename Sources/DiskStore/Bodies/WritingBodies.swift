@@ -54,6 +54,9 @@ extension DiskStore {
         key: EntryKey, header: [UInt8], total: Int64?, held: Int64, epoch: Generation.Epoch?, reservesAll: Bool = true,
         reserving given: Int64? = nil
     ) throws(StoreError) -> Partial {
+        guard total ?? 0 <= IncompleteBody.longest else {
+            throw StoreError(.tooLarge, "the body has \(total ?? 0) bytes, more than \(IncompleteBody.longest)")
+        }
         let claim = Claim.new()
         let (record, reserved) = try withIndex { (index) throws(StoreError) in
             let record = try PartialRecord(

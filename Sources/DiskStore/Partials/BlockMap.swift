@@ -18,7 +18,7 @@ struct BlockMap: Equatable, Sendable {
         return start..<max(start, min(start + blockSize, total ?? Int64.max))
     }
 
-    static func count(for total: Int64) -> Int64 { (total + blockSize - 1) / blockSize }
+    static func count(for total: Int64) -> Int64 { total / blockSize + (total % blockSize == 0 ? 0 : 1) }
 
     subscript(block: Int64) -> Bool {
         get {
@@ -45,6 +45,40 @@ struct BlockMap: Equatable, Sendable {
 
     var isEmpty: Bool { end == 0 }
 
+    /// The runs of missing blocks in a range of blocks, in order. Takes time for the blocks up to ``end``, and none for those behind it.
+    func missingRuns(in blocks: Range<Int64>) -> [Range<Int64>] {
+        var runs: [Range<Int64>] = []
+        var next = blocks.lowerBound
+        while next < blocks.upperBound {
+            let start = nextMissing(from: next)
+            guard start < blocks.upperBound else { break }
+            next = min(nextPresent(from: start) ?? blocks.upperBound, blocks.upperBound)
+            runs.append(start..<next)
+        }
+        return runs
+    }
+
+    /// The first block that is missing, from one on.
+    private func nextMissing(from block: Int64) -> Int64 {
+        first(from: block, in: { ~$0 }) ?? max(block, Int64(words.count) * 64)
+    }
+
+    /// The first block that is present, from one on.
+    private func nextPresent(from block: Int64) -> Int64? { first(from: block, in: { $0 }) }
+
+    /// The first set bit of the changed words, from one on.
+    private func first(from block: Int64, in change: (UInt64) -> UInt64) -> Int64? {
+        var index = Int(block >> 6)
+        guard index < words.count else { return nil }
+        var word = change(words[index]) & (UInt64.max << UInt64(block & 63))
+        while word == 0 {
+            index += 1
+            guard index < words.count else { return nil }
+            word = change(words[index])
+        }
+        return Int64(index) * 64 + Int64(word.trailingZeroBitCount)
+    }
+
     /// The byte ranges that are present: in order, disjoint, not empty.
     ///
     /// - Parameter tails: Bytes at the starts of incomplete blocks, each within one block.
@@ -54,14 +88,10 @@ struct BlockMap: Equatable, Sendable {
 
     private func heldSet(total: Int64?, tails: [Range<Int64>]) -> RangeSet<Int64> {
         var held = RangeSet(tails.filter { !self[Self.index(of: $0.lowerBound)] })
-        var first: Int64 = 0
-        var next = prefix
-        while first < end {
+        var next: Int64 = 0
+        while let first = nextPresent(from: next) {
+            next = nextMissing(from: first)
             held.insert(contentsOf: Self.start(of: first)..<Self.start(of: next))
-            first = next
-            while first < end && !self[first] { first += 1 }
-            next = first
-            while self[next] { next += 1 }
         }
         return held.intersection(RangeSet(0..<(total ?? Int64.max)))
     }

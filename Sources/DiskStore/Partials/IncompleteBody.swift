@@ -6,6 +6,10 @@ import Glibc
 /// Unlike a ``BodyWriter``, it reserves space for single blocks instead of the whole body, and verifies each block before its first use. The length of
 /// the body is always known. A value that is released without ``keep()`` or ``discard()`` leaves its blocks on disk, as a killed process does.
 package final class IncompleteBody: Sendable {
+    /// The length of the longest body, in bytes: 16 TiB, as of a file on ext4. An origin may claim any length, and the record of a body has a slot for
+    /// each of its blocks.
+    package static let longest: Int64 = 1 << 44
+
     /// The body's length in bytes.
     package let total: Int64
 
@@ -40,9 +44,9 @@ package final class IncompleteBody: Sendable {
     /// The missing ranges of whole blocks in the blocks that a range touches, in order.
     package func missing(in range: Range<Int64>) -> [Range<Int64>] {
         let blocks = blocks(in: range)
-        return state.withLock { state in
-            let missing = blocks.filter { !state.partial.blocks[$0] }
-            return Array(RangeSet(missing.map { BlockMap.range(of: $0, total: total) }).ranges)
+        let runs = state.withLock { $0.partial.blocks.missingRuns(in: blocks) }
+        return runs.map { run in
+            BlockMap.start(of: run.lowerBound)..<BlockMap.range(of: run.upperBound - 1, total: total).upperBound
         }
     }
 
@@ -153,7 +157,7 @@ package final class IncompleteBody: Sendable {
     // MARK: Ending
 
     /// True if no block is missing.
-    package var isComplete: Bool { missing(in: 0..<total).isEmpty }
+    package var isComplete: Bool { state.withLock { $0.partial.blocks.prefix == BlockMap.count(for: total) } }
 
     /// Ends the use, and creates an entry from the complete body, as ``BodyWriter/commit(_:)`` does. After an error the value is still in use.
     package func commit(_ entry: NewEntry) throws(StoreError) -> StoredBody {
@@ -193,7 +197,8 @@ extension DiskStore {
     ///
     /// - Parameters:
     ///   - header: Stored with the partial, for the caller to decide if it may be continued.
-    ///   - total: The body's length in bytes.
+    ///   - total: The body's length in bytes, at most ``IncompleteBody/longest``.
+    /// - Throws: ``StoreError/Code/tooLarge`` for a longer one, and the errors of the index.
     package func makeIncomplete(
         for key: EntryKey, header: [UInt8], total: Int64, in epoch: Generation.Epoch
     ) throws(StoreError) -> IncompleteBody {

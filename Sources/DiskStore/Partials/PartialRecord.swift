@@ -25,7 +25,6 @@ struct PartialRecord: Equatable, Sendable {
     private static let fixedSize = 64
     /// The greatest plausible length in a record, which may have been written by others.
     private static let largestField = 1 << 24
-    private static let largestTotal: Int64 = 1 << 60
 
     var slotsOffset: Int64 {
         let end = Self.fixedSize + key.value.utf8.count + header.count + Checksum.byteCount + Self.tailSize
@@ -83,7 +82,7 @@ struct PartialRecord: Equatable, Sendable {
         }
         guard matches else { return nil }
         let total = number(16, Int64.self)
-        guard total <= Self.largestTotal else { return nil }
+        guard total <= IncompleteBody.longest else { return nil }
         self.init(
             id: number(8, Int64.self), total: total < 0 ? nil : total, created: number(24, Int64.self),
             key: EntryKey(String(decoding: all[Self.fixedSize..<Self.fixedSize + keyLength], as: UTF8.self)),

@@ -258,7 +258,7 @@ final class RangeFetch: Sendable {
         whole.fields[.contentRange] = nil
         whole.fields[.contentLength] = String(total)
         let record = ResponseRecord(whole, answering: resolved, rules: fetcher.rules)
-        guard record.validator != nil, isStorable(record.response),
+        guard total <= IncompleteBody.longest, record.validator != nil, isStorable(record.response),
             fetcher.rules.variantKey(of: record.response) != nil
         else { throw FirstBlocksSink.NotDivisible(status: head.status) }
         let body = try fetcher.store.makeIncomplete(
