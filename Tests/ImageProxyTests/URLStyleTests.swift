@@ -11,6 +11,52 @@ struct URLStyleTests {
         try URLStyle(style).translated(target, now: 1_000_000)?.target
     }
 
+    // MARK: Any
+
+    private static let thumborFilters = [
+        "quality", "max_bytes", "format", "blur", "sharpen", "brightness", "contrast", "saturation", "rotate",
+        "round_corner", "fill", "background_color", "focal", "page", "max_frames",
+    ]
+    private static let imgproxyOptions = [
+        "rs", "s", "w", "h", "mw", "mh", "z", "dpr", "ext", "g", "c", "pd", "ar", "rot", "bg", "bl", "sh", "pix", "br",
+        "co", "sa", "wm", "q", "mb", "f", "exp", "page", "t", "cb", "el",
+    ]
+    private static let cloudflareOptions = [
+        "width", "height", "dpr", "quality", "blur", "sharpen", "brightness", "contrast", "gamma", "saturation",
+        "rotate",
+        "gravity", "border", "trim", "background", "zoom",
+    ]
+
+    /// Targets in which a number is put into every place.
+    private func targets(_ style: URLStyle.Name, _ value: String) -> [String] {
+        switch style {
+        case .thumbor, .imagor:
+            Self.thumborFilters.map { "/unsafe/filters:\($0)(\(value))/a.jpg" } + [
+                "/unsafe/\(value)x\(value)/a.jpg", "/unsafe/0x0:\(value)x\(value)/a.jpg",
+                "/unsafe/-\(value)x-1:1x\(value)/a.jpg", "/unsafe/filters:round_corner(\(value)|\(value),1,1,1)/a.jpg",
+            ]
+        case .imgproxy:
+            Self.imgproxyOptions.flatMap { name in
+                [value, "\(value):\(value)", "0:\(value):\(value):\(value)"].map { "/x/\(name):\($0)/plain/a.jpg" }
+            }
+        case .cloudflare: Self.cloudflareOptions.map { "/cdn-cgi/image/\($0)=\(value)/a.jpg" }
+        }
+    }
+
+    @Test(arguments: URLStyle.Name.allCases)
+    func `a number of any size, or none, is an error or an option`(_ style: URLStyle.Name) {
+        for value in [
+            "-9223372036854775808", "-9223372036854775800", "9223372036854775807", "99999999999999999999", "inf",
+            "-inf",
+            "nan", "1e300", "-1e300", "0x1p1000", "-0", "1e18", "999999999999999", "0.0000000000001", ".", "-", "",
+        ] {
+            for target in targets(style, value) {
+                guard let ours = try? translated(style, target), (try? readable(ours)) != nil else { continue }
+                #expect(!ours.contains("inf") && !ours.contains("nan") && !ours.contains("e+"), "\(target): \(ours)")
+            }
+        }
+    }
+
     // MARK: Cloudflare
 
     @Test(arguments: [

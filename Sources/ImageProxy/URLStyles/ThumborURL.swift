@@ -110,10 +110,19 @@ struct ThumborURL {
     private static func pair(_ text: Substring) -> (Substring, Substring)? {
         let parts = text.split(separator: "x", omittingEmptySubsequences: false)
         func isNumber(_ text: Substring) -> Bool {
-            text.isEmpty || text == "orig" || text == "-" || Double(text) != nil
+            text.isEmpty || text == "orig" || text == "-" || number(text) != nil
         }
         guard parts.count == 2, parts.allSatisfy(isNumber) else { return nil }
         return (parts[0], parts[1])
+    }
+
+    /// A number of at most 15 decimal digits, with or without a sign and a fraction. `Double` also reads `nan`, `inf`, `0x10` and `1e300`.
+    private static func number(_ text: Substring) -> Double? {
+        let digits = text.hasPrefix("-") ? text.dropFirst() : text
+        guard (1...16).contains(digits.utf8.count),
+            digits.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") })
+        else { return nil }
+        return Double(text)
     }
 
     private mutating func readCrop(_ segment: Substring) throws(ImageOptionError) -> Bool {
@@ -122,7 +131,7 @@ struct ThumborURL {
             return false
         }
         let texts = [first.0, first.1, second.0, second.1]
-        let numbers = texts.compactMap { Double($0) }
+        let numbers = texts.compactMap(Self.number)
         guard numbers.count == 4, numbers[2] > numbers[0], numbers[3] > numbers[1] else { throw .invalid("crop") }
         var (left, top, width, height) = (numbers[0], numbers[1], numbers[2] - numbers[0], numbers[3] - numbers[1])
         let areShares = texts.contains { $0.contains(".") } && numbers.allSatisfy { $0 <= 1 }
@@ -177,7 +186,7 @@ struct ThumborURL {
         }
         /// A share in percent as a factor.
         func factor() throws(ImageOptionError) -> String {
-            guard let percent = argument().flatMap({ Double($0) }), percent >= -100 else { throw .invalid(name) }
+            guard let percent = argument().flatMap(Self.number), percent >= -100 else { throw .invalid(name) }
             return String(1 + percent / 100)
         }
         switch name {
@@ -194,14 +203,14 @@ struct ThumborURL {
         case "upscale": enlarges = true
         case "stretch": stretches = true
         case "grayscale": options.set("gray", "1")
-        case "blur": options.set("blur", argument().flatMap { Double($0) }.map { Int($0.rounded(.up)) } ?? 1)
+        case "blur": options.set("blur", argument().flatMap(Self.number).map { Int($0.rounded(.up)) } ?? 1)
         case "sharpen": options.set("sharpen", argument() ?? "1")
         case "brightness", "contrast": options.set(String(name), try factor())
         case "saturation": options.set("saturation", isImagor ? try factor() : String(argument() ?? "1"))
         case "rotate":
             // Both turn counter-clockwise, this service clockwise.
             guard let angle = argument().flatMap({ Int($0) }), angle % 90 == 0 else { throw .invalid(name) }
-            options.set("rotate", ((360 - angle) % 360 + 360) % 360)
+            options.set("rotate", (360 - angle % 360) % 360)
         case "round_corner", "round_corners":
             let radius = (argument() ?? "").split(separator: "|").first
             guard let radius else { throw .invalid(name) }
@@ -217,12 +226,13 @@ struct ThumborURL {
         case "focal":
             // Only the point; a region would need the size of the original.
             let point = (argument() ?? "").split(separator: "x")
-            guard isImagor, point.count == 2, point.allSatisfy({ Double($0).map { (0...1).contains($0) } ?? false })
+            guard isImagor, point.count == 2,
+                point.allSatisfy({ Self.number($0).map { (0...1).contains($0) } ?? false })
             else {
                 throw .unsupported(name, instead: "use fp=X,Y of /image/")
             }
             options.set("fp", "\(point[0])x\(point[1])")
-        case "page": options.set("frame", argument().flatMap { Int($0) }.map { max(0, $0 - 1) } ?? 0)
+        case "page": options.set("frame", argument().flatMap { Int($0) }.map { max(1, $0) - 1 } ?? 0)
         case "max_frames":
             guard argument() == "1" else { throw .unsupported(name, instead: "use max_frames(1)") }
             options.set("anim", "0")
