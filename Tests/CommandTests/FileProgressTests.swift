@@ -143,6 +143,17 @@ struct FileProgressTests {
         #expect(try #require(run.plainLine(at: 4, of: Self.two)).contains(", 750 B/s"))
     }
 
+    @Test func `lengths whose sum exceeds 64 bits are counted as the most that there is`() {
+        var run = RunProgress(isSeveral: true)
+        for id in 0...3 { run.expect(id, size: .max) }
+        for id in 0...1 { run.begin(id, name: "file\(id)", at: 0) }
+        _ = run.update(0, Self.progress(.transferring, 10, of: .max), at: 1)
+        _ = run.update(1, Self.progress(.transferring, 1000, of: .max), at: 1)
+        #expect(run.figures(of: (4, true)).total == .max && run.figures(of: (4, true)).received == 1010)
+        for id in 2...3 { run.finish(id, size: .max, at: 2) }
+        #expect(run.figures(of: (4, true)).total == .max && run.figures(of: (4, true)).received == .max)
+    }
+
     @Test func `files that end between two looks count in the rate, each byte once`() throws {
         var run = RunProgress(isSeveral: true)
         run.begin(0, name: "large", at: 0)

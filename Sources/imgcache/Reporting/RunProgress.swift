@@ -12,7 +12,8 @@ struct RunProgress: Sendable {
     private var files: [Int: FileProgress] = [:]
     private var order: [Int] = []
     private var finishedFiles = 0
-    private var finishedBytes: Int64 = 0
+    // An origin or a list may claim any sizes, whose sum has more than 64 bits.
+    private var finishedBytes: Int128 = 0
     /// The number of bytes received from the network.
     private var transferred: Int64 = 0
     private var rate = RateMeter()
@@ -20,7 +21,7 @@ struct RunProgress: Sendable {
     private var lastByte = -Double.infinity
     /// The known lengths of files.
     private var sizes: [Int: Int64] = [:]
-    private var totalSize: Int64 = 0
+    private var totalSize: Int128 = 0
     private let isSeveral: Bool
 
     init(isSeveral: Bool) { self.isSeveral = isSeveral }
@@ -69,7 +70,7 @@ struct RunProgress: Sendable {
         // The received bytes of a failed file belong to both sums, and no more of it is expected.
         let bytes = size ?? files[id]?.latest.received ?? 0
         note(bytes, of: id)
-        finishedBytes += bytes
+        finishedBytes += Int128(bytes)
         let rest = received - (files[id]?.transferred ?? received)
         if rest > 0 {
             transferred += rest
@@ -81,7 +82,7 @@ struct RunProgress: Sendable {
     }
 
     private mutating func note(_ size: Int64, of id: Int) {
-        totalSize += size - (sizes.updateValue(size, forKey: id) ?? 0)
+        totalSize += Int128(size) - Int128(sizes.updateValue(size, forKey: id) ?? 0)
     }
 
     /// Records the rate ten times a second, independently of the printed lines, which may be further apart than the window of the rate.
@@ -127,8 +128,8 @@ struct RunProgress: Sendable {
     func figures(of count: FileCount) -> Figures {
         let isKnown = count.isComplete && sizes.count >= count.count
         return Figures(
-            received: finishedBytes + files.values.reduce(0) { $0 + $1.latest.received },
-            total: isKnown ? totalSize : nil, finished: finishedFiles, files: count.count)
+            received: Int64(clamping: files.values.reduce(finishedBytes) { $0 + Int128($1.latest.received) }),
+            total: isKnown ? Int64(clamping: totalSize) : nil, finished: finishedFiles, files: count.count)
     }
 
     private func activity(at now: Double) -> ProgressLine.Activity {
