@@ -76,10 +76,11 @@ struct HeadCollectorTests {
         #expect(collector.parsed().fields.count == 1)
     }
 
+    private func isViolation(_ progress: HeadCollector.Progress) -> Bool {
+        if case .violation = progress { true } else { false }
+    }
+
     @Test func `a head without end is a violation: by bytes, by lines, by interim responses`() {
-        func isViolation(_ progress: HeadCollector.Progress) -> Bool {
-            if case .violation = progress { true } else { false }
-        }
         var collector = HeadCollector()
         let long = "X: " + String(repeating: "x", count: 60_000)
         #expect(isViolation(feed(&collector, ["HTTP/1.1 200 OK"] + Array(repeating: long, count: 5))))
@@ -92,6 +93,20 @@ struct HeadCollectorTests {
         #expect(isViolation(feed(&collector, Array(repeating: hint, count: 33).flatMap { $0 })))
         collector = HeadCollector()
         #expect(feed(&collector, Array(repeating: hint, count: 32).flatMap { $0 }) == .interim(status: 103, [:]))
+    }
+
+    @Test func `trailers without end are a violation`() {
+        let long = Array("X-Long: \(String(repeating: "a", count: 64 * 1024))\r\n".utf8)
+        let short = Array("X: y\r\n".utf8)
+        for (line, allowed) in [(long, 3), (short, HeadCollector.maxFields)] {
+            var collector = HeadCollector()
+            for _ in 0..<allowed {
+                #expect(line.withUnsafeBytes { collector.appendTrailer($0) } == .more)
+            }
+            #expect(isViolation(line.withUnsafeBytes { collector.appendTrailer($0) }))
+            collector.reset()
+            #expect(line.withUnsafeBytes { collector.appendTrailer($0) } == .more)
+        }
     }
 
     @Test func `anything that calls itself HTTP is read without a crash`() {

@@ -27,6 +27,8 @@ struct HeadCollector {
     private(set) var isComplete = false
     private var lines = 0
     private var interim = 0
+    private var trailerBytes = 0
+    private var trailerLines = 0
 
     mutating func append(_ line: UnsafeRawBufferPointer) -> Progress {
         if RawHead.isStatusLine(line) {
@@ -53,7 +55,18 @@ struct HeadCollector {
         return .complete(status: status)
     }
 
+    /// Counts a line that follows the body (RFC 9110 section 6.5). Nothing reads trailers, but libcurl keeps them.
+    mutating func appendTrailer(_ line: UnsafeRawBufferPointer) -> Progress {
+        trailerBytes += line.count
+        trailerLines += 1
+        guard trailerBytes <= Self.maxHeadBytes, trailerLines <= Self.maxFields else {
+            return .violation("the trailers have no end (more than \(trailerBytes) bytes, \(trailerLines - 1) lines)")
+        }
+        return .more
+    }
+
     mutating func reset() {
+        (trailerBytes, trailerLines) = (0, 0)
         bytes.removeAll(keepingCapacity: true)
         status = 0
         lines = 0

@@ -11,13 +11,16 @@ extension RunningTransfer {
     }
 
     func receiveHead(line: UnsafeRawBufferPointer) -> Reception {
-        guard machine.awaitsHead else { return .accepted }
+        guard machine.awaitsHead else {
+            guard case .violation(let text) = collector.appendTrailer(line) else { return .accepted }
+            return reception(machine.fieldsBroke(text), now: .now)
+        }
         if RawHead.isStatusLine(line) { machine.headBegan(at: .now) }
         switch collector.append(line) {
         case .more: return .accepted
         case .interim(let status, let fields):
             return reception(machine.receivedInterim(.init(code: status), fields), now: .now)
-        case .violation(let text): return reception(machine.headBroke(text), now: .now)
+        case .violation(let text): return reception(machine.fieldsBroke(text), now: .now)
         case .complete(let status): return receiveHead(status: status)
         }
     }

@@ -20,10 +20,17 @@ extension TransferStateMachine {
         state = .exchanging(exchange, .awaitingHead(awaited))
     }
 
-    /// Fails because the received lines are not a valid head, for this reason.
-    mutating func headBroke(_ violation: String) -> Action {
-        guard case .exchanging(let exchange, .awaitingHead) = state else { return .none }
-        return stop(exchange, error(.protocolViolation, violation))
+    /// Fails because the received lines are not a valid head, or not valid trailers, for this reason.
+    mutating func fieldsBroke(_ violation: String) -> Action {
+        switch state {
+        case .exchanging(let exchange, .awaitingHead):
+            return stop(exchange, error(.protocolViolation, violation))
+        // The head was sufficient, and its conclusion remains.
+        case .exchanging(_, .discarding): return .stop
+        case .exchanging(let exchange, .receivingBody):
+            return stop(exchange, error(.protocolViolation, violation), isBodyOpen: true)
+        default: return .none
+        }
     }
 
     /// Handles a complete head that is not interim.
@@ -32,7 +39,7 @@ extension TransferStateMachine {
     ///   may look like a head.
     mutating func received(_ head: ReceivedHead, readAs status: Int, at now: MonotonicTime) -> Action {
         guard case .exchanging(var exchange, .awaitingHead) = state else { return .none }
-        guard head.status == status else { return headBroke("a trailer that looks like a response head") }
+        guard head.status == status else { return fieldsBroke("a trailer that looks like a response head") }
         exchange.lastActivity = now
         history.hasReachedHost = true
         if options.maxRedirects > 0, let location = head.redirectLocation {

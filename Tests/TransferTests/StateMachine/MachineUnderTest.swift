@@ -50,7 +50,7 @@ struct MachineUnderTest {
             let head = ReceivedHead(
                 status: response.status, version: response.version, fields: response.fields, receivedAt: date)
             return text(machine.received(head, readAs: response.readAs ?? response.status, at: now))
-        case .broken: return text(machine.headBroke("no end"))
+        case .broken: return text(machine.fieldsBroke("no end"))
         case .judge: return text(machine.judgeHead())
         case .piece(let count): return text(machine.received(count, at: now))
         case .wrote(let count): machine.wrote(count, at: now)

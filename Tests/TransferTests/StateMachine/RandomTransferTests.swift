@@ -55,7 +55,7 @@ private struct RandomTransfer {
         now = now + .milliseconds(Int.random(in: 0..<50, using: &generator))
         if isStopping { return end(&generator) }
         switch Int.random(in: 0..<20, using: &generator) {
-        case 0: perform(machine.headBroke("broken"), &generator)
+        case 0: perform(machine.fieldsBroke("broken"), &generator)
         case 1: perform(machine.receivedInterim(.init(code: 103), [:]), &generator)
         case 2: machine.headBegan(at: now)
         case 3: machine.refusedAddress("home")

@@ -88,31 +88,34 @@ import Testing
         Row(
             state: "receiving", way: receiving,
             outcomes: [
-                "piece": ("write", "receiving"), "sink pauses": ("none", "paused"), "end": cuts, "stalled": cuts,
-                "cut": cuts, "sink throws": stop, "write throws": stop, "cancel": cuts,
+                "piece": ("write", "receiving"), "sink pauses": ("none", "paused"), "broken": stop, "end": cuts,
+                "stalled": cuts, "cut": cuts, "sink throws": stop, "write throws": stop, "cancel": cuts,
             ]),
         Row(
             state: "paused", way: receiving + [.piece(5), .sinkPauses],
             outcomes: [
                 "piece": ("write", "paused"), "wrote": ("none", "receiving"), "sink resumes": ("goes on", "receiving"),
-                "end": cuts, "stalled": cuts, "cut": cuts, "sink throws": stop, "write throws": stop, "cancel": cuts,
+                "broken": stop, "end": cuts, "stalled": cuts, "cut": cuts, "sink throws": stop, "write throws": stop,
+                "cancel": cuts,
             ]),
         Row(
             state: "rate-limited", way: receiving + [.piece(5), .wrote(5), .wrote(1), .piece(1)],
             outcomes: [
                 "piece": ("stop", "stopping"), "wrote": ("none", "receiving"), "sink pauses": ("none", "paused"),
-                "end": cuts, "stalled": cuts, "cut": cuts, "sink throws": stop, "write throws": stop, "cancel": cuts,
+                "broken": stop, "end": cuts, "stalled": cuts, "cut": cuts, "sink throws": stop, "write throws": stop,
+                "cancel": cuts,
             ]),
         Row(
             state: "discarding", way: awaiting + [Sample.head(404), .judge],
             outcomes: [
-                "piece": ("discard", "discarding"), "end": ("status 404", "finished"),
+                "piece": ("discard", "discarding"), "broken": ("stop", "discarding"), "end": ("status 404", "finished"),
                 "stalled": ("status 404", "finished"), "cut": ("status 404", "finished"), "cancel": cancelled,
             ]),
         Row(
             state: "discarding redirect", way: awaiting + [Sample.redirect(to: "/b")],
             outcomes: [
-                "piece": ("discard", "discarding redirect"), "end": ("again", "ready for redirect"),
+                "piece": ("discard", "discarding redirect"), "broken": ("stop", "discarding redirect"),
+                "end": ("again", "ready for redirect"),
                 "stalled": ("again", "ready for redirect"), "cut": ("again", "ready for redirect"), "cancel": cancelled,
             ]),
         Row(
