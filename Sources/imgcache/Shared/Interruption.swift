@@ -1,7 +1,7 @@
 import ConcurrencyPrimitives
 @preconcurrency import Glibc
 
-/// Turns Ctrl-C, SIGTERM and SIGHUP into the cancellation of the running command. A second signal ends the process immediately.
+/// Turns Ctrl-C, SIGQUIT, SIGTERM and SIGHUP into the cancellation of the running command. A second signal ends the process immediately.
 ///
 /// A command may block where cancellation has no effect, such as on a pipe without a reader or a FIFO without a writer
 /// (``BlockingSection``). It is ended shortly after the signal, as the store is safe at any instruction.
@@ -31,7 +31,7 @@ final class Interruption: Sendable {
             errno = before
         }
         action.sa_flags = SA_RESTART
-        for signal in [SIGINT, SIGTERM, SIGHUP] { sigaction(signal, &action, nil) }
+        for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP] { sigaction(signal, &action, nil) }
         // Writing to a pipe without a reader becomes an error of write(2).
         signal(SIGPIPE, SIG_IGN)
 
