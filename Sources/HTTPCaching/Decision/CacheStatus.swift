@@ -40,8 +40,8 @@ public struct CacheStatus: Sendable, Hashable, CustomStringConvertible {
         self.detail = detail
     }
 
-    /// True if a stale response came from the store.
-    package var isStale: Bool { hit && StaleReason.allCases.contains { $0.detail == detail } }
+    /// True if a stale response came from the store, also after a request to the origin that failed.
+    package var isStale: Bool { StaleReason.allCases.contains { $0.detail == detail } }
 
     /// The member in field syntax, for example `imgcache; hit; ttl=30`.
     public var description: String {

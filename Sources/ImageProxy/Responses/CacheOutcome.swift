@@ -31,6 +31,8 @@ package enum CacheOutcome: String, Sendable, CaseIterable {
         }
         if status.forwardStatus == 304 {
             self = .revalidated
+        } else if status.isStale {
+            self = .stale
         } else if status.collapsed {
             self = .collapsed
         } else {
