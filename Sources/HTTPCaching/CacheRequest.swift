@@ -19,6 +19,8 @@ public struct CacheRequest: Sendable, Hashable {
     /// The version of the application's own that the stored response must have been stored for; one of another counts as absent.
     /// Default: any.
     public var version: String?
+    /// False if a redirect is itself the response. A response to which redirects led then counts as absent. Default: true.
+    public var followsRedirects: Bool
 
     public init(
         method: HTTPRequest.Method = .get,
@@ -27,7 +29,8 @@ public struct CacheRequest: Sendable, Hashable {
         policy: CachePolicy = .useProtocolCachePolicy,
         freshnessOverride: FreshnessOverride? = nil,
         isSafeQuery: Bool = false,
-        version: String? = nil
+        version: String? = nil,
+        followsRedirects: Bool = true
     ) {
         self.method = method
         self.url = url
@@ -36,5 +39,6 @@ public struct CacheRequest: Sendable, Hashable {
         self.freshnessOverride = freshnessOverride
         self.isSafeQuery = isSafeQuery
         self.version = version
+        self.followsRedirects = followsRedirects
     }
 }

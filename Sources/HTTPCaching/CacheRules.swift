@@ -4,7 +4,7 @@ public import HTTPSemantics
 /// state.
 ///
 /// * `decide(_:stored:now:)` decides how a request is handled, given the responses stored under its key (`keyURL(of:)`).
-/// * `storability(of:to:receivedAt:)` decides if a response may be stored and how long it is fresh, and
+/// * `storability(of:to:redirects:receivedAt:)` decides if a response may be stored and how long it is fresh, and
 ///   `stored(_:to:redirects:finalURL:requestTime:responseTime:bodyLength:held:)` creates the ``StoredResponse`` to keep.
 /// * `afterNotModified(_:validation:stored:request:redirects:finalURL:requestTime:responseTime:)` handles a 304,
 ///   `mayServeStale(_:after:for:now:)` an origin that failed, `urlsInvalidated(by:to:)` a successful unsafe

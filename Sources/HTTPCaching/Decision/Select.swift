@@ -68,7 +68,8 @@ extension CacheRules {
     ) -> Bool {
         let flags = facts.directives.flags
         // A private and a shared cache may use one directory.
-        if mode == .shared, flags.contains(.private) { return false }
+        if mode == .shared, flags.contains(.private) || hasPrivateRedirect(response) { return false }
+        if !request.followsRedirects, !response.redirects.isEmpty { return false }
         guard hasVersion(response, of: request) else { return false }
         if let own = request.freshnessOverride, own.applies(to: response.status) {
             return !CacheRules.clockWentBack(since: response.responseTime, now: now)

@@ -20,7 +20,12 @@ public struct DerivedFreshness: Sendable, Hashable {
     ///   - rules: The rules of this cache.
     ///   - now: The time at which the original's age is calculated.
     public init(of stored: StoredResponse, rules: CacheRules, at now: Date) {
-        directives = ResponseDirectives(stored.fields)
+        var directives = ResponseDirectives(stored.fields)
+        // A redirect for one user leads to a response for that user.
+        if stored.redirects.contains(where: { ResponseDirectives($0.fields).flags.contains(.private) }) {
+            directives.flags.insert(.private)
+        }
+        self.directives = directives
         let shared = rules.freshness(of: stored, at: now)
         let own = rules.mode == .private ? shared : CacheRules(mode: .private).freshness(of: stored, at: now)
         mustValidate = own.mustValidate || shared.mustValidate

@@ -43,11 +43,20 @@ extension CacheRules {
     /// - Parameters:
     ///   - response: The final response.
     ///   - request: The request for it.
+    ///   - redirects: The redirects that were followed to it, in order.
     ///   - receivedAt: The time of receipt, in place of a missing `Date`.
-    public func storability(of response: HTTPResponse, to request: CacheRequest, receivedAt: Date) -> Storability {
+    public func storability(
+        of response: HTTPResponse, to request: CacheRequest, redirects: [StoredHead] = [], receivedAt: Date
+    ) -> Storability {
         let fields = response.headerFields
         let facts = ResponseFacts(fields, receivedAt: receivedAt, rules: self)
         if let refusal = refusal(of: response, facts: facts, to: request) { return .doNotStore(refusal) }
+        if mode == .shared, redirects.contains(where: { isPrivate($0, receivedAt: receivedAt) }) {
+            return .doNotStore(
+                NotStorableReason(
+                    reason: "a redirect to the response is private, and this cache is shared",
+                    section: "RFC 9111 section 5.2.2.7"))
+        }
         if let own = request.freshnessOverride, own.applies(to: response.status) {
             return .store(
                 StorageTerms(
@@ -56,6 +65,15 @@ extension CacheRules {
         }
         let (lifetime, source) = lifetime(facts, status: response.status)
         return .store(StorageTerms(lifetime: lifetime, source: source, hasValidator: ValidatorFields(fields).exists))
+    }
+
+    /// Returns true if a redirect that led to a stored response is for one user only.
+    func hasPrivateRedirect(_ response: StoredResponse) -> Bool {
+        response.redirects.contains { isPrivate($0, receivedAt: response.responseTime) }
+    }
+
+    private func isPrivate(_ hop: StoredHead, receivedAt: Date) -> Bool {
+        ResponseFacts(hop.fields, receivedAt: receivedAt, rules: self).directives.flags.contains(.private)
     }
 
     private func refusal(of response: HTTPResponse, facts: ResponseFacts, to request: CacheRequest)

@@ -27,7 +27,7 @@ extension CacheRules {
         "x-fastly-request-id", "fly-request-id", "x-vercel-id",
     ]
 
-    /// Creates the stored form of a response. Requires ``storability(of:to:receivedAt:)`` to allow storing.
+    /// Creates the stored form of a response. Requires ``storability(of:to:redirects:receivedAt:)`` to allow storing.
     ///
     /// A 206 whose `Content-Range` is the whole becomes a complete 200 (RFC 9111 section 3.4). An incomplete 200 is
     /// stored with ``StoredExtent/partial(held:total:)``, given `held`.

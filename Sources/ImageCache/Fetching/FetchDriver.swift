@@ -179,7 +179,10 @@ struct FetchDriver {
         guard let followable, case .complete(let length?) = followable.response.extent,
             FetchTerms(resolved).mayFollow(other.terms, length: length),
             fetcher.rules.variantKey(of: resolved.cacheRequest.fields, for: followable.response.fields) != nil,
-            fetcher.rules.isSelected(followable.response, by: resolved.cacheRequest.fields)
+            fetcher.rules.isSelected(followable.response, by: resolved.cacheRequest.fields),
+            // Otherwise a redirect that one of them follows is the other's response.
+            resolved.cacheRequest.followsRedirects
+                ? followable.response.status.kind != .redirection : followable.response.redirects.isEmpty
         else { return .notFollowable }
         var status = conditional.status
         status.forwardStatus = followable.response.status.code

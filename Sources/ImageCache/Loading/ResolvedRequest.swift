@@ -92,7 +92,8 @@ final class ResolvedRequest: Sendable {
         sharedRequestKey = namespace == .shared || request.owner != nil ? nil : requestKey.in(.shared)
         cacheRequest = CacheRequest(
             method: request.method, url: url, fields: Self.sentFields(request), policy: request.policy,
-            freshnessOverride: request.freshnessOverride, isSafeQuery: request.isSafeQuery, version: request.version)
+            freshnessOverride: request.freshnessOverride, isSafeQuery: request.isSafeQuery, version: request.version,
+            followsRedirects: request.transfer.maxRedirects > 0)
         var askedRequest = cacheRequest
         askedRequest.method = asked.method
         askedRequest.fields = Self.sentFields(asked)
@@ -129,6 +130,10 @@ final class ResolvedRequest: Sendable {
         for name in HTTPFields.conditionNames where request.fields.contains(name) {
             throw ImageCacheError(
                 .invalidRequest, message: "the cache sends the field \(name.rawName) itself")
+        }
+        // RFC 9110 section 7.2: it names the resource together with the path, and would be missing from the key.
+        if let host = HTTPField.Name("Host"), request.fields.contains(host) {
+            throw ImageCacheError(.invalidRequest, message: "the field Host is that of the URL")
         }
     }
 

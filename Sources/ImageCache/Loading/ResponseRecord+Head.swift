@@ -66,7 +66,8 @@ extension CacheRules {
     /// Returns whether a response, as it is or would be stored, may answer other requests.
     func storability(of response: StoredResponse, to request: CacheRequest) -> Storability {
         let message = HTTPResponse(status: response.status, headerFields: response.fields)
-        return storability(of: message, to: request, receivedAt: response.responseTime)
+        return storability(
+            of: message, to: request, redirects: response.redirects, receivedAt: response.responseTime)
     }
 }
 

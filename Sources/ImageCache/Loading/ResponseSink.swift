@@ -184,7 +184,9 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         guard resolved.isKeyOfOwn || head.status.kind == .successful else { return false }
         let response = HTTPResponse(status: head.status, headerFields: head.fields)
         let rules = fetcher.rules
-        return rules.storability(of: response, to: resolved.cacheRequest, receivedAt: head.responseTime).isStorable
+        let storability = rules.storability(
+            of: response, to: resolved.cacheRequest, redirects: head.storedRedirects, receivedAt: head.responseTime)
+        return storability.isStorable
             // `Vary: *` matches no other request.
             && rules.variantKey(of: resolved.cacheRequest.fields, for: head.fields) != nil
     }
