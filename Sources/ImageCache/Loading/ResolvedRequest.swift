@@ -132,7 +132,7 @@ final class ResolvedRequest: Sendable {
                 .invalidRequest, message: "the cache sends the field \(name.rawName) itself")
         }
         // RFC 9110 section 7.2: it names the resource together with the path, and would be missing from the key.
-        if let host = HTTPField.Name("Host"), request.fields.contains(host) {
+        if request.fields.contains(.host) {
             throw ImageCacheError(.invalidRequest, message: "the field Host is that of the URL")
         }
     }

@@ -79,7 +79,6 @@ extension SigV4Request {
 }
 
 extension HTTPField.Name {
-    static let host = known("Host")
     static let amzDate = known("X-Amz-Date")
     static let contentSHA256 = known("X-Amz-Content-Sha256")
     static let securityToken = known("X-Amz-Security-Token")
