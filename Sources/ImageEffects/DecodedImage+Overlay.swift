@@ -10,10 +10,7 @@ extension DecodedImage {
         with other: DecodedImage, x: Int, y: Int, opacity: Double = 1, within budget: ImageBudget = .unlimited
     ) throws(ImageCodecError) -> DecodedImage {
         try budget.check(memory: cost * 2 + other.cost)
-        let result = try PixelBuffer(byteCount: cost)
-        try budget.eachRow(height, width) { row in
-            memcpy(result.bytes + row * bytesPerRow, pixels.bytes + row * bytesPerRow, bytesPerRow)
-        }
+        let result = try copiedPixels(within: budget)
         let columns = max(0, -x)..<max(max(0, -x), min(other.width, width - x))
         let rows = max(0, -y)..<max(max(0, -y), min(other.height, height - y))
         let share = Int((min(max(opacity, 0), 1) * 256).rounded())
@@ -26,6 +23,15 @@ extension DecodedImage {
             }
         }
         return replacing(result, width: width, height: height)
+    }
+
+    /// A copy of the pixels, to be changed.
+    func copiedPixels(within budget: ImageBudget) throws(ImageCodecError) -> PixelBuffer {
+        let copy = try PixelBuffer(byteCount: cost)
+        try budget.eachRow(height, width) { row in
+            memcpy(copy.bytes + row * bytesPerRow, pixels.bytes + row * bytesPerRow, bytesPerRow)
+        }
+        return copy
     }
 
     /// Composites one pixel over another, both with straight alpha.

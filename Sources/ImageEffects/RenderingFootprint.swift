@@ -1,3 +1,5 @@
+import ImageCodec
+
 /// The memory and work of rendering steps for an image of a size, and the size of the result.
 package struct RenderingFootprint {
     package var width: Int
@@ -19,6 +21,12 @@ package struct RenderingFootprint {
     mutating func addCopies(_ count: Int, withAlpha: Bool = false) {
         memory = max(memory, area * 4 * count)
         if withAlpha { mayHaveAlpha = true }
+    }
+
+    /// Adds a blur of all pixels.
+    mutating func addBlur() {
+        addCopies(DecodedImage.blurFactor)
+        pixels += area * DecodedImage.blurFactor
     }
 
     /// Adds an effect whose result has the size of its input.

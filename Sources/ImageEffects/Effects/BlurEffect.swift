@@ -16,10 +16,7 @@ struct BlurEffect: BuiltInEffect {
         try image.blurred(sigma: sigma, within: budget)
     }
 
-    func add(to footprint: inout RenderingFootprint) {
-        footprint.addCopies(DecodedImage.blurFactor)
-        footprint.pixels += footprint.area * DecodedImage.blurFactor
-    }
+    func add(to footprint: inout RenderingFootprint) { footprint.addBlur() }
 
     mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
         try coder.code(&sigma)

@@ -40,10 +40,7 @@ extension DecodedImage {
         let radius = min(radius, Double(min(width, height)) / 2)
         guard radius > 0 else { return self }
         try budget.check(memory: cost * 2)
-        let round = try PixelBuffer(byteCount: cost)
-        try budget.eachRow(height, width) { row in
-            memcpy(round.bytes + row * bytesPerRow, pixels.bytes + row * bytesPerRow, bytesPerRow)
-        }
+        let round = try copiedPixels(within: budget)
         let reach = Int(radius.rounded(.up))
         try budget.eachRow(reach, reach * 8) { y in cutCorners(of: round, row: y, radius: radius) }
         return replacing(round, width: width, height: height, mayHaveAlpha: true)

@@ -18,10 +18,7 @@ struct SharpenEffect: BuiltInEffect {
         try image.sharpened(amount: amount, within: budget)
     }
 
-    func add(to footprint: inout RenderingFootprint) {
-        footprint.addCopies(DecodedImage.blurFactor)
-        footprint.pixels += footprint.area * DecodedImage.blurFactor
-    }
+    func add(to footprint: inout RenderingFootprint) { footprint.addBlur() }
 
     mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
         try coder.code(&amount)
