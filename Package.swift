@@ -255,7 +255,7 @@ let package = Package(
         .testTarget(
             name: "ImageCodecTests", dependencies: ["CImageCodec", "ImageCodec", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "ImageEffectsTests", dependencies: ["CImageCodec", "ImageCodec", "ImageEffects", "TestSupport"],
+            name: "ImageEffectsTests", dependencies: ["ImageCodec", "ImageEffects", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "DiskStoreTests",

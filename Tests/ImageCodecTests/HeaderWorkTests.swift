@@ -214,33 +214,9 @@ import Testing
         }
     }
 
-    /// Costs CPU time in its header and in its pixels.
-    private struct Slow: ImageDecoding {
-        let format = ImageFormat(name: "slow", mediaType: "image/x-slow")
-        let identity = "slow"
-        let seconds: Double
-
-        func canDecode(_ start: [UInt8]) -> Bool { start == [1, 2, 3] }
-
-        func header(of source: ImageSource) throws(ImageCodecError) -> DecodingHeader {
-            burn(seconds)
-            return DecodingHeader(width: 1, height: 1)
-        }
-
-        func decode(_ source: ImageSource, within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage {
-            burn(seconds)
-            return try DecodedImage(width: 1, height: 1) { $0.initializeMemory(as: UInt8.self, repeating: 9) }
-        }
-
-        private func burn(_ seconds: Double) {
-            let end = icodec_cpu_seconds() + seconds
-            while icodec_cpu_seconds() < end {}
-        }
-    }
-
     @Test func `the time for the header counts for the image, whoever reads it`() throws {
         var decoder = ImageDecoder()
-        decoder.registered = [Slow(seconds: 0.02)]
+        decoder.registered = [SlowDecoder(seconds: 0.02)]
         // Two headers and the pixels are more; a header, and a header with the pixels, are less.
         decoder.limits.seconds = 0.05
         let source = ImageSource([1, 2, 3])

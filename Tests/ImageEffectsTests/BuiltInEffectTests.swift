@@ -1,4 +1,3 @@
-import CImageCodec
 import TestSupport
 import Testing
 
@@ -156,29 +155,5 @@ struct BuiltInEffectTests {
             try ImageDescription(ImageSource([1, 2, 3]), by: decoder)
         }
         #expect(error?.code == .limitExceeded)
-    }
-}
-
-/// Costs CPU time in its header and in its pixels.
-private struct SlowDecoder: ImageDecoding {
-    let format = ImageFormat(name: "slow", mediaType: "image/x-slow")
-    let identity = "slow"
-    let seconds: Double
-
-    func canDecode(_ start: [UInt8]) -> Bool { start == [1, 2, 3] }
-
-    func header(of source: ImageSource) throws(ImageCodecError) -> DecodingHeader {
-        burn()
-        return DecodingHeader(width: 1, height: 1)
-    }
-
-    func decode(_ source: ImageSource, within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage {
-        burn()
-        return try DecodedImage(width: 1, height: 1) { $0.initializeMemory(as: UInt8.self, repeating: 9) }
-    }
-
-    private func burn() {
-        let end = icodec_cpu_seconds() + seconds
-        while icodec_cpu_seconds() < end {}
     }
 }
