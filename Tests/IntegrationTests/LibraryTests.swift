@@ -15,17 +15,10 @@ import Testing
         cache = try DownloadCache(directory: directory.path("cache"))
     }
 
-    /// A request that waits long for an origin whose gate opens late, because the machine is busy.
-    private static func patient(_ url: String) -> FileRequest {
-        var request = FileRequest(url)
-        request.transfer.stallTimeout = .seconds(600)
-        return request
-    }
-
     @Test func `100 equal requests at once are one request to the origin`() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { [representation] _ in Behaviour(representation).with { $0.gate = gate } }
-        let request = Self.patient(origin.url("/a"))
+        let request = FileRequest.patient(origin.url("/a"))
         try await withThrowingTaskGroup(of: CachedFile.self) { group in
             for _ in 0..<100 { group.addTask { [cache] in try await cache.file(for: request) } }
             #expect(await origin.waits { $0.count == 1 })
@@ -209,7 +202,7 @@ import Testing
         let gate = Gate()
         let origin = try ScriptedOrigin { [representation] _ in Behaviour(representation).with { $0.gate = gate } }
         let other = try DownloadCache(directory: cache.directory)
-        let request = Self.patient(origin.url("/a"))
+        let request = FileRequest.patient(origin.url("/a"))
         async let first = cache.file(for: request)
         async let second = other.file(for: request)
         #expect(await origin.waits { $0.count == 1 })

@@ -30,7 +30,7 @@ import Testing
             }) == moment {
                 let isStored = DispatchSemaphore(value: 0)
                 Task(executorPreference: BlockingExecutor(width: 1)) {
-                    _ = try? await other.file(for: FileRequest(origin.url()))
+                    _ = try? await other.file(for: .patient(origin.url()))
                     isStored.signal()
                 }
                 // When the fetch has the lock, the other one waits for it.
@@ -39,9 +39,9 @@ import Testing
             return Date()
         }
         let cache = try DownloadCache(directory: directory.path("cache"), configuration: configuration)
-        let file = try await cache.file(for: FileRequest(origin.url()))
+        let file = try await cache.file(for: .patient(origin.url()))
         #expect(representation.content.equalsFile(at: file.path))
-        #expect(try await other.file(for: FileRequest(origin.url())).path == file.path)
+        #expect(try await other.file(for: .patient(origin.url())).path == file.path)
         #expect(origin.requests.count == 1)
     }
 }
