@@ -9,7 +9,8 @@ import Transfer
 /// The fetches of single blocks of one large body, for all of its readers in this process.
 ///
 /// * **Opening.** The first reader opens the incomplete body of the key. If there is none, its own range is requested, and the response describes the
-///   body: its length, its validator and its freshness. Without a strong validator no block is kept, and the readers request all of the body.
+///   body: its length, its validator and its freshness. Without a strong validator no block is kept, and the readers request all of the body. If all
+///   of the body is stored but stale, the request is conditional, and a 304 confirms the stored response.
 /// * **Blocks.** A reader requests the missing blocks of its current window, one request with `If-Range` for each missing range. It waits for blocks
 ///   that another reader has requested. A response of another representation ends the fetch for all readers, so blocks of two representations are
 ///   never joined.
@@ -177,6 +178,8 @@ final class RangeFetch: Sendable {
     /// The result of the opening.
     enum Opening {
         case byBlocks
+        /// The origin confirmed the stored response, which has the whole body.
+        case confirmed(CachedFile)
         /// Another process uses the blocks.
         case busy
         /// The store has changed since the look-up that found no response.
@@ -188,8 +191,12 @@ final class RangeFetch: Sendable {
     /// Waits until the body is open.
     func opened() async throws(ImageCacheError) -> Opening {
         guard let opening = await opening.value() else { throw .cancelled }
-        if opening != .byBlocks, let failure = state.withLock({ $0.failure }) { throw failure }
-        return opening
+        switch opening {
+        case .byBlocks, .confirmed: return opening
+        case .busy, .changed, .whole:
+            if let failure = state.withLock({ $0.failure }) { throw failure }
+            return opening
+        }
     }
 
     /// Opens the stored blocks, or requests the first ones.
@@ -213,8 +220,9 @@ final class RangeFetch: Sendable {
             } catch {
                 throw ImageCacheError(error)
             }
-            guard let asked = RangePlan.first(for: range) else { return opening.fulfill(.whole) }
-            try await requestFirst(asked)
+            guard let asked = RangePlan.first(for: range), case .miss(let conditional) = try fetcher.lookUp(resolved)
+            else { return opening.fulfill(.whole) }
+            try await requestFirst(asked, conditional)
         }
     }
 
@@ -230,24 +238,34 @@ final class RangeFetch: Sendable {
         opening.fulfill(.byBlocks)
     }
 
-    private func requestFirst(_ asked: ByteRange) async throws(ImageCacheError) {
-        var request = resolved.transferRequest(for: fetch)
+    private func requestFirst(
+        _ asked: ByteRange, _ conditional: ConditionalRequest
+    ) async throws(ImageCacheError) {
+        var request = resolved.transferRequest(conditional, for: fetch)
         request.fields[.range] = "bytes=\(asked.text)"
         request.options.forwardsErrorResponses = true
         let sink = FirstBlocksSink(self, asked)
         defer { opening.fulfill(.whole) }
+        let result: TransferResult
         do throws(TransferError) {
-            _ = try await run(request, into: sink)
+            result = try await run(request, into: sink)
         } catch {
             if let refused = error.cause as? FirstBlocksSink.NotDivisible {
                 if refused.status == .rangeNotSatisfiable, let end = RangePlan.end(insteadOf: asked) {
-                    return try await requestFirst(end)
+                    return try await requestFirst(end, conditional)
                 }
                 // An error says nothing about later responses.
                 if refused.status.kind == .successful { fetcher.rangeFetches.noteUndivided(resolved.key) }
                 return
             }
+            // A stale response may replace the failure: see `FetchMachine`.
+            if conditional.fallback != nil { return }
             throw ImageCacheError(error)
+        }
+        if case .notModified = result.outcome,
+            let file = try await fetcher.confirm(result, conditional, resolved)
+        {
+            opening.fulfill(.confirmed(file))
         }
     }
 

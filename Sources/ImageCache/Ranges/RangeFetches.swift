@@ -18,6 +18,8 @@ final class RangeFetches: Sendable {
     /// The result of a search for the fetch of a body.
     enum Found {
         case reader(RangeReader)
+        /// The origin confirmed the stored response.
+        case confirmed(CachedFile)
         /// Another process uses the blocks.
         case busy
         /// The store has changed since the look-up that found no response.
@@ -54,6 +56,9 @@ final class RangeFetches: Sendable {
         let reader = RangeReader(fetch, isFirst: isNew)
         switch try await fetch.opened() {
         case .byBlocks: return fetch.isSelected(by: resolved) ? .reader(reader) : .none
+        case .confirmed(let file):
+            let isSelected = fetcher.rules.isSelected(file.response, by: resolved.asked.fields)
+            return isSelected ? .confirmed(file.sharing(!isNew)) : .none
         case .busy: return .busy
         case .changed: return .changed
         case .whole: return .none
@@ -151,6 +156,8 @@ extension Fetcher {
             switch try await rangeFetches.reader(for: resolved, asked, in: generation, by: self) {
             case .none: return nil
             case .changed: continue
+            case .confirmed(let file):
+                return .stored(StoredResponseHit(response: try response(to: resolved, from: file)), generation)
             case .busy:
                 return .failed(
                     ImageCacheError(.store(.busy), url: resolved.url, message: "another process is reading the file"))
