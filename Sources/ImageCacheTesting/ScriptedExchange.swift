@@ -210,9 +210,9 @@ final class ScriptedExchange {
         return hasFurtherRange(placement, plan) ? .again : .finished(result(head, .body))
     }
 
-    /// Returns true if a range of several has come, and others are missing still.
+    /// Returns true if a range has come, and bytes after it are still missing.
     private func hasFurtherRange(_ placement: BodyPlacement, _ plan: ResumePlan) -> Bool {
-        guard case .range = placement, let before = plan.held, before.missing.count > 1 else { return false }
+        guard let before = plan.partialAfter(placement) else { return false }
         askHeld()
         guard let held else { return false }
         return !held.missing.isEmpty && held.heldBytes > before.heldBytes

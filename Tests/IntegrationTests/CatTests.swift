@@ -62,6 +62,43 @@ import Testing
         #expect(slow.requests.dropFirst().first?["If-Range"] == representation.etag)
     }
 
+    @Test func `blocks that come in smaller parts than were asked for come once`() async throws {
+        let small = try ScriptedOrigin { [representation] _ in
+            Behaviour(representation).with { $0.rangeFault = .atMost(300_000) }
+        }
+        let outcome = try await work.run("cat", small.url(), "-r", "300000-2000000")
+        #expect(outcome.outputBytes == content(300_000..<2_000_001), "\(outcome.errorOutput)")
+        // Of the first response only whole blocks are kept.
+        #expect(small.bodyBytesSent < 8 * Self.block)
+        let all = try await work.fetch("--segments", "1", small.url())
+        #expect(representation.content.equalsFile(at: all.lines.first ?? ""), "\(all)")
+        #expect(small.bodyBytesSent < representation.size + Self.block)
+    }
+
+    static let storedVersions: [String] = ["kept", "replaced"]
+
+    @Test(arguments: storedVersions)
+    func `a range of a stored file that is stale costs a confirmation, or the blocks of the new version`(
+        version: String
+    ) async throws {
+        let old = Representation(seed: 71, size: representation.size, cacheControl: nil)
+        let new = version == "kept" ? old : Representation(seed: 73, size: old.size, cacheControl: nil)
+        let changing = try ScriptedOrigin { request in Behaviour(request.number == 1 ? old : new) }
+        #expect(try await work.fetch(changing.url()).ending == .exited(0))
+        let outcome = try await work.run("cat", changing.url(), "-r", "1000000-1000009", "-r", "0-9")
+        #expect(outcome.outputBytes == new.content.bytes(1_000_000..<1_000_010) + new.content.bytes(0..<10))
+        let asked = changing.requests.dropFirst()
+        #expect(asked.first?["If-None-Match"] == old.etag)
+        if version == "kept" {
+            #expect(asked.allSatisfy { $0.status == 304 }, "\(asked)")
+            let stored = try await work.run("ls", "--json")
+            #expect(stored.lines.count { $0.contains("incomplete") } == 0, "\(stored)")
+        } else {
+            #expect(asked.allSatisfy { $0.status == 206 && $0.bodyBytesSent <= Self.block }, "\(asked)")
+        }
+        try await work.expectSoundStore()
+    }
+
     @Test func `two processes that read the same ranges fetch each block once`() async throws {
         let starts: [Int64] = (0..<8).map { number in Int64(number) * 4 * Self.block + 5 }
         let ranges: [String] = starts.flatMap { start in ["-r", "\(start)-\(start + 495)"] }

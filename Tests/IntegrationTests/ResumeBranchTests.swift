@@ -14,6 +14,8 @@ import Testing
     enum Expectation: Sendable {
         /// The held part is continued: only the rest is fetched.
         case continues
+        /// As `continues`, with so many requests.
+        case continuesInParts(Int)
         /// The first answer is taken whole.
         case takenWhole
         /// The partial is dropped, and the representation is requested again.
@@ -56,6 +58,8 @@ import Testing
         Branch("206 that starts one byte early", .startsOver, fault: .shifted(start: -1, end: 0)),
         Branch("206 that starts one byte late", .startsOver, fault: .shifted(start: 1, end: 0)),
         Branch("206 that starts at 0", .startsOver, fault: .shifted(start: -cut, end: 0)),
+        Branch("206 with less than was asked for", .continuesInParts(4), fault: .atMost(400_000)),
+        Branch("206 without the total", .continues, fault: .total(offBy: nil)),
         Branch("206 that ends beyond the total", .startsOver, fault: .shifted(start: 0, end: 1000)),
         Branch("206 with a larger total", .startsOver, fault: .total(offBy: 7)),
         Branch("206 with a smaller total", .startsOver, fault: .total(offBy: -7)),
@@ -129,6 +133,11 @@ import Testing
         switch branch.expectation {
         case .continues:
             #expect(requests.count == 1)
+            #expect(answer.source == "resumed")
+            #expect(answer.resumedFrom == Self.cut)
+            #expect(answer.bytesTransferred == Self.size - Self.cut)
+        case .continuesInParts(let count):
+            #expect(requests.count == count)
             #expect(answer.source == "resumed")
             #expect(answer.resumedFrom == Self.cut)
             #expect(answer.bytesTransferred == Self.size - Self.cut)

@@ -72,6 +72,7 @@ import Testing
     static let faults = [
         Fault("200: ranges are ignored") { $0.rangeFault = .ignored },
         Fault("another range") { $0.rangeFault = .shifted(start: 1, end: 0) },
+        Fault("less than was asked for") { $0.rangeFault = .atMost(300_000) },
         Fault("another total") { $0.rangeFault = .total(offBy: 7) },
         Fault("another ETag, of other bytes") {
             $0.representation = other

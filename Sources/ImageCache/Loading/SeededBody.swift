@@ -68,7 +68,7 @@ final class SeededBody {
 
     /// Copies the bytes of a block that follow the range of the transfer, up to the next hole.
     func endRange() throws {
-        guard rangeEnd % BodyWriter.unit > 0 else { return }
+        guard rangeEnd % BodyWriter.unit > 0, !holes.contains(rangeEnd) else { return }
         let end = min(Self.blockEnd(rangeEnd), total)
         let next = holes.ranges.first { $0.lowerBound >= rangeEnd }?.lowerBound ?? end
         try copy(rangeEnd..<min(end, next))

@@ -80,7 +80,7 @@ final class FirstBlocksSink: BodySink, @unchecked Sendable {
 
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
         guard target == nil, head.status == .partialContent, let field = head.fields[.contentRange],
-            case .range(let range, let total?)? = ContentRange(field), isAsked(range, of: total)
+            case .range(let range, let total?)? = ContentRange(field), isBeginOfAsked(range, of: total)
         else { throw NotDivisible(status: head.status) }
         let body = try fetch.begin(head, total: total)
         let blocks = RangePlan.wholeBlocks(in: range, of: total)
@@ -89,12 +89,14 @@ final class FirstBlocksSink: BodySink, @unchecked Sendable {
         fetch.opened(with: blocks)
     }
 
-    private func isAsked(_ range: Range<Int64>, of total: Int64) -> Bool {
-        switch asked {
-        case .from(let first, let last):
-            range == first..<min(last.map { $0 + 1 } ?? total, total)
-        case .suffix(let count): range == max(0, total - count)..<total
-        }
+    /// Returns true for the range that was asked for, and for less of it, which a server may send (RFC 9110 section 15.3.7).
+    private func isBeginOfAsked(_ range: Range<Int64>, of total: Int64) -> Bool {
+        let expected =
+            switch asked {
+            case .from(let first, let last): first..<max(first, min(last.map { $0 + 1 } ?? total, total))
+            case .suffix(let count): max(0, total - count)..<total
+            }
+        return range.lowerBound == expected.lowerBound && range.upperBound <= expected.upperBound
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {

@@ -373,9 +373,7 @@ private struct Exchange {
         events(.head(reply.head, resumedFrom: base, total: total))
         if let (file, range) = reply.body { try await copy(range, of: file, base: base, total: total) }
         try tellSink { try sink.end(.complete) }
-        guard case .range = placement, let before = plan.held, before.missing.count > 1 else {
-            return result(reply.head, .body)
-        }
+        guard let before = plan.partialAfter(placement) else { return result(reply.head, .body) }
         held = sink.held()
         guard let held, !held.missing.isEmpty, held.heldBytes > before.heldBytes else {
             return result(reply.head, .body)

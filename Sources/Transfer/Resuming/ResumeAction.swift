@@ -57,7 +57,7 @@ extension ResumePlan {
             : requestedPart == .whole
                 ? refusal : "\(head.status.code) to a range request: the representation changed, or ranges are ignored"
         switch head.declaredLength {
-        case .contradictory: return .fail("the response has contradictory Content-Length fields")
+        case .contradictory: return .fail("the response has an invalid Content-Length, or several")
         case .unknown: return .take(.whole(length: nil), length: nil, dropping: dropping)
         case .bytes(let length): return .take(.whole(length: length), length: length, dropping: dropping)
         }
@@ -72,7 +72,7 @@ extension ResumePlan {
         }
         if head.hasContentCoding { return .restart("206 with a Content-Encoding to a range of the plain body") }
         guard let field = head.fields[.contentRange] else { return .restart("206 without Content-Range") }
-        guard case .range(let range, let total?)? = ContentRange(field) else {
+        guard case .range(let range, let announced)? = ContentRange(field), let total = announced ?? held.total else {
             return .restart("206 with Content-Range '\(field)', which gives no byte range of a known total")
         }
         if let known = held.total, known != total {
@@ -83,11 +83,12 @@ extension ResumePlan {
         case .absent(let reason), .broken(let reason): return .restart("206 \(reason)")
         }
         let expected = expectedRange(total: total)
-        guard range == expected else {
+        // A server may send less than was asked for (RFC 9110 section 15.3.7); the rest is then requested.
+        guard range.lowerBound == expected.lowerBound, expected.contains(range.upperBound - 1) else {
             return .restart("206 with bytes \(ByteRange(range).text), asked for \(ByteRange(expected).text)")
         }
         switch head.declaredLength {
-        case .contradictory: return .restart("206 with contradictory Content-Length fields")
+        case .contradictory: return .restart("206 with an invalid Content-Length, or several")
         case .bytes(let length) where length != Int64(range.count):
             return .restart("206 with Content-Length \(length) for a range of \(range.count) bytes")
         default: break

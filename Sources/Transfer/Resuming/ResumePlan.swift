@@ -75,4 +75,12 @@ package struct ResumePlan: Equatable {
 
     /// The value of `If-Range` (RFC 9110 section 13.1.5), sent with each range whose continuation a validator proves.
     package var ifRange: String? { requestedPart == .whole ? nil : held?.validator.fieldValue }
+
+    /// The held partial, if it still misses bytes after a response with this part of the body; `nil` if the part completes it.
+    package func partialAfter(_ placement: BodyPlacement) -> HeldPartial? {
+        guard case .range(let range, let total) = placement, let end = held?.missing.last?.upperBound else {
+            return nil
+        }
+        return range.upperBound < min(end, total) ? held : nil
+    }
 }

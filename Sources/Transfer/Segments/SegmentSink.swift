@@ -8,11 +8,14 @@ struct StreamRestart: Error {}
 struct SegmentDifference: Error {}
 
 /// Writes the bytes of an additional connection at their offsets in the body.
-final class SegmentSink: BodySink {
+///
+/// `@unchecked Sendable`: `BodySink` guarantees that calls do not overlap.
+final class SegmentSink: BodySink, @unchecked Sendable {
     private let transfer: SegmentedTransfer
     private let id: SegmentPlanner.ID
     private let basis: HeldPartial
-    private let range: Range<Int64>
+    /// The missing bytes of the range that the connection requests.
+    private var rest: Range<Int64>
 
     /// - Parameters:
     ///   - basis: The partial that the connection resumes.
@@ -20,22 +23,29 @@ final class SegmentSink: BodySink {
     init(_ transfer: SegmentedTransfer, _ id: SegmentPlanner.ID, _ basis: HeldPartial, _ range: Range<Int64>) {
         self.transfer = transfer
         self.id = id
-        self.range = range
-        var basis = basis
-        basis.missing = [range]
         self.basis = basis
+        rest = range
     }
 
     func attach(_ control: any TransferControl) { transfer.controls.attach(control, of: id) }
 
-    func held() -> HeldPartial? { basis }
+    func held() -> HeldPartial? {
+        var held = basis
+        held.missing = rest.isEmpty ? [] : [rest]
+        return held
+    }
 
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
-        guard case .range(range, basis.total) = placement else { throw SegmentDifference() }
+        // The server may send less than was asked for.
+        guard case .range(let range, basis.total) = placement, range.lowerBound == rest.lowerBound else {
+            throw SegmentDifference()
+        }
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
-        try transfer.write(bytes, of: id)
+        let result = try transfer.write(bytes, of: id)
+        if result == .accepted { rest = min(rest.lowerBound + Int64(bytes.count), rest.upperBound)..<rest.upperBound }
+        return result
     }
 
     func writeBatchComplete() { transfer.writeBatchComplete() }

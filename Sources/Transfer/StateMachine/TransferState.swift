@@ -169,7 +169,7 @@ extension TransferStateMachine {
     enum EndedBody {
         /// The body is complete.
         case complete(ResponseHead)
-        /// One of several ranges is complete.
+        /// One of several ranges is complete, or the part of a range that the server sent.
         case range(ResponseHead, before: HeldPartial)
         case failed(TransferError)
         case startOver(String)

@@ -104,6 +104,10 @@ extension TransferStateMachine {
     ///   - sentAfter: The time that the transport needed to send the request's head; `nil` while it is connecting, for which it has a separate
     ///     time-out.
     mutating func stall(at now: MonotonicTime, uploaded: Int64, sentAfter: Duration?) -> TransferError? {
+        if isHeadOverdue(at: now) {
+            let text = "the head of the response did not end within \(options.stallTimeout.text)"
+            return error(.stalled, text, isRetryable: true)
+        }
         if isStalled(at: now, uploaded: uploaded, sentAfter: sentAfter) {
             return error(.stalled, "no byte from the server for \(options.stallTimeout.text)", isRetryable: true)
         }
@@ -127,13 +131,16 @@ extension TransferStateMachine {
         return false
     }
 
+    /// Returns true if a head has begun, however slowly its bytes arrive, and has not ended.
+    private func isHeadOverdue(at now: MonotonicTime) -> Bool {
+        guard case .exchanging(_, .awaitingHead(let awaited)) = state, case .begun(let start) = awaited.head else {
+            return false
+        }
+        return now - start > options.stallTimeout
+    }
+
     private mutating func isStalled(at now: MonotonicTime, uploaded: Int64, sentAfter: Duration?) -> Bool {
         guard case .exchanging(var exchange, let stage) = state, !stage.isPaused else { return false }
-        if case .awaitingHead(let awaited) = stage, case .begun(let start) = awaited.head,
-            now - start > options.stallTimeout
-        {
-            return true
-        }
         if uploaded != exchange.uploaded {
             exchange.uploaded = uploaded
             exchange.lastActivity = now

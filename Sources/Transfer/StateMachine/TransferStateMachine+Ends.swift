@@ -66,7 +66,7 @@ extension TransferStateMachine {
             let error = error(.cut, "the body is shorter than its head says", isRetryable: true)
             return attemptFailed(error, isBodyOpen: true)
         }
-        if case .range = response.placement, let before = sent.plan.held, before.missing.count > 1 {
+        if let before = sent.plan.partialAfter(response.placement) {
             return endBody(.range(response.head, before: before))
         }
         return endBody(.complete(response.head))

@@ -46,7 +46,7 @@ extension TransferStateMachine {
         }
     }
 
-    /// Continues with the ranges that are missing after one of several.
+    /// Continues with what is missing after one of several ranges, or after a part of one.
     mutating func rangeEnded(_ head: ResponseHead, before: HeldPartial, now: HeldPartial?) -> Action {
         guard let now, !now.missing.isEmpty else { return finish(.success(result(.body, head))) }
         guard now.missingBytes < before.missingBytes else {

@@ -69,6 +69,8 @@ extension Behaviour {
         case .shifted(let start, let end):
             let lower = max(asked.lowerBound + start, 0)
             range = lower..<max(asked.upperBound + end, lower)
+        case .atMost(let count):
+            range = asked.lowerBound..<min(asked.upperBound, asked.lowerBound + count)
         case .total(let difference):
             total = difference.map { "\(representation.size + $0)" } ?? "*"
         case .unit(let other):

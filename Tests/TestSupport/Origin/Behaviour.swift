@@ -8,6 +8,8 @@ public struct Behaviour: Sendable {
         case ignored
         /// 206 with a range at this distance from the requested one; the body matches Content-Range.
         case shifted(start: Int64, end: Int64)
+        /// 206 with the first so many bytes of the requested range; the body matches Content-Range.
+        case atMost(Int64)
         /// 206 whose Content-Range names a total that is off by so much; nil: `*`.
         case total(offBy: Int64?)
         /// 206 in another unit than bytes.

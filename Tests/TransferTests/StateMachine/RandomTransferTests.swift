@@ -76,7 +76,8 @@ private struct RandomTransfer {
             fields[.contentLength] = ["0", "60", "100", "1, 2"].randomElement(using: &generator)
         }
         if status == 206 {
-            fields[.contentRange] = ["bytes 40-99/100", "bytes 99-99/100"].randomElement(using: &generator)
+            fields[.contentRange] = ["bytes 40-99/100", "bytes 40-69/*", "bytes 99-99/100"].randomElement(
+                using: &generator)
         }
         if status == 416 { fields[.contentRange] = "bytes */40" }
         if status == 302 {

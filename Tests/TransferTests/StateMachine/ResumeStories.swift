@@ -12,6 +12,16 @@ enum ResumeStories {
                 (.wrote(60), "none"), (.end, "end complete"), (.sinkOK, "body from 40"),
             ]),
         Story(
+            "a range that the server shortens is followed by a request for the rest",
+            after: Story.continues,
+            [
+                (Sample.part(40...79), "begin 40..<80 of 100"), (.piece(40), "write"),
+                (.wrote(40), "none"), (.end, "end complete"), (.sinkOK, "ask held"),
+                (.learn(Sample.held(80)), "again"), (.start, "GET \(Sample.url), range 80-, If-Range: \"a\""),
+                (Sample.part(80...99), "begin 80..<100 of 100"), (.piece(20), "write"),
+                (.wrote(20), "none"), (.end, "end complete"), (.sinkOK, "body from 40"),
+            ]),
+        Story(
             "a whole body in place of a range drops what is held",
             after: Story.continues,
             [
@@ -320,7 +330,7 @@ enum HeadStories {
             after: Story.begins,
             [
                 (Sample.head(200, [.contentLength: "1, 2"]), "stop"),
-                (.fails(.cut), "failed protocolViolation: the response has contradictory Content-Length fields"),
+                (.fails(.cut), "failed protocolViolation: the response has an invalid Content-Length, or several"),
             ]),
         Story(
             "an unknown transfer coding is refused",

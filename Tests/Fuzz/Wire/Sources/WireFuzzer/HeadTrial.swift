@@ -62,7 +62,9 @@ struct HeadTrial {
     private func check(_ action: ResumeAction, _ plan: ResumePlan) {
         switch action {
         case .take(.range(let range, let total), let length, _):
-            guard case .range(let asked) = plan.question else { preconditionFailure("a range that nobody asked for") }
+            guard case .range(let asked) = plan.requestedPart else {
+                preconditionFailure("a range that nobody asked for")
+            }
             precondition(
                 range.lowerBound == asked.lowerBound && range.upperBound <= asked.upperBound, "not what was asked for")
             precondition(length == Int64(range.count) && range.upperBound <= total, "lengths")
