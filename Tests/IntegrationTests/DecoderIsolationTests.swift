@@ -53,7 +53,7 @@ import Testing
         }
         try await isolated.clear(.memory)
         let again = try await isolated.image(for: ImageRequest(origin.url("/a.jpg"), .fit(100, 100)))
-        #expect(again.source == .thumbnail)
+        #expect(again.source == .thumbnail(.disk))
         let expected = try await plain.image(for: ImageRequest(origin.url("/a.jpg"), .fit(100, 100)))
         #expect(bytes(again.image) == bytes(expected.image))
         #expect(isolated.imageStatistics.crashes == 0)

@@ -71,7 +71,7 @@ import Testing
         _ = consume first
         _ = consume second
         let third = try await cache.thumbnail(for: origin.url("/a.jpg"), resizedTo: .fit(64, 64))
-        #expect(third.source == .thumbnail)
+        #expect(third.source == .thumbnail(.disk))
         #expect((third.width, third.height) == (64, 48))
         #expect(cache.imageStatistics.decodes == 1)
         #expect(cache.imageStatistics.encodes == 1)
@@ -161,7 +161,7 @@ import Testing
         _ = try await cache.thumbnail(for: origin.url("/a.jpg"), resizedTo: .fit(64, 64))
         clock.withLock { $0 += 100 }
         let again = try await cache.thumbnail(for: origin.url("/a.jpg"), resizedTo: .fit(64, 64))
-        #expect(again.source == .thumbnail)
+        #expect(again.source == .thumbnail(.revalidated))
         #expect(origin.requests.count == 2)
         #expect(cache.imageStatistics.decodes == 1)
         let warm = try await cache.thumbnail(for: origin.url("/a.jpg"), resizedTo: .fit(64, 64))
@@ -203,7 +203,7 @@ import Testing
         let entries = try await cache.entries()
         #expect(entries.count == 1 && entries.first?.recipe != nil)
         let other = try self.cache()
-        #expect(try await other.thumbnail(for: request).source == .thumbnail)
+        #expect(try await other.thumbnail(for: request).source == .thumbnail(.disk))
         #expect(origin.requests.count == 1)
     }
 
@@ -216,14 +216,14 @@ import Testing
         clock.withLock { $0 += 100 }
         let other = try self.cache()
         let again = try await other.thumbnail(for: request)
-        #expect(again.source == .thumbnail && again.bytes == bytes)
+        #expect(again.source == .thumbnail(.revalidated) && again.bytes == bytes)
         #expect(origin.requests.count == 2)
         #expect(origin.requests.last?["If-None-Match"] == picture.withLock { $0.etag })
         #expect(origin.requests.last?.status == 304 && origin.requests.last?.bodyBytesSent == 0)
         #expect(other.imageStatistics.decodes == 0)
         // Fresh again, in memory and for the next process.
         #expect(try await other.thumbnail(for: request).source == .memory)
-        #expect(try await self.cache().thumbnail(for: request).source == .thumbnail)
+        #expect(try await self.cache().thumbnail(for: request).source == .thumbnail(.disk))
         #expect(origin.requests.count == 2)
         #expect(try await cache.entries().map { $0.recipe != nil } == [true])
     }
@@ -258,10 +258,12 @@ import Testing
         for request in requests {
             var offline = request
             offline.file.policy = .returnCacheDataDontLoad
-            #expect(try await self.cache().thumbnail(for: offline).source == .thumbnail)
+            #expect(try await self.cache().thumbnail(for: offline).source == .thumbnail(.stale))
         }
         #expect(origin.requests.count == 1)
-        for request in requests { #expect(try await self.cache().thumbnail(for: request).source == .thumbnail) }
+        for (request, original) in zip(requests, [CachedFile.Source.revalidated, .disk, .disk]) {
+            #expect(try await self.cache().thumbnail(for: request).source == .thumbnail(original))
+        }
         #expect(origin.requests.map(\.status) == [200, 304])
     }
 
@@ -289,7 +291,7 @@ import Testing
         var request = ImageRequest(url, .fit(64, 64))
         request.processors = [ImageProcessor(identity: "step") { image in image }]
         #expect(try await cache.thumbnail(for: request).source == .original(.disk))
-        #expect(try await self.cache().thumbnail(for: request).source == .thumbnail)
+        #expect(try await self.cache().thumbnail(for: request).source == .thumbnail(.disk))
         #expect(origin.requests.count == 1)
     }
 
@@ -302,7 +304,7 @@ import Testing
         let pixels = first.image.withUnsafeBytes { Array($0) }
         let other = try self.cache()
         let second = try await other.image(for: origin.url("/a.jpg"), resizedTo: .fit(64, 64))
-        #expect(second.source == .thumbnail)
+        #expect(second.source == .thumbnail(.disk))
         #expect(second.image.withUnsafeBytes { Array($0) } == pixels)
     }
 

@@ -96,7 +96,7 @@ import Testing
                 return configuration
             }())
         let stored = try await other.thumbnail(for: request)
-        #expect(stored.source == .thumbnail)
+        #expect(stored.source == .thumbnail(.disk))
         #expect(stored.entityTag == made.entityTag && !stored.entityTag.isWeak)
         #expect(stored.freshness.cacheControl(at: clock.withLock { $0 }) == "public, max-age=10, s-maxage=40")
         #expect(stored.lastModified == made.lastModified)
@@ -120,7 +120,7 @@ import Testing
         let tag = made.entityTag
         _ = consume made
         let stored = try await cache.thumbnail(for: request, as: .likeOriginal(.init(quality: 70)))
-        #expect(stored.source == .thumbnail)
+        #expect(stored.source == .thumbnail(.disk))
         #expect(stored.format == expected && stored.entityTag == tag)
     }
 }

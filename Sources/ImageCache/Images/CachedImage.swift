@@ -10,8 +10,8 @@ public import ImageCodec
 public enum ImageSourceKind: Sendable, Hashable {
     /// The memory cache.
     case memory
-    /// The disk store, where it is stored next to its original.
-    case thumbnail
+    /// The disk store, where it is stored next to an original of this source: ``CachedFile/Source/revalidated`` if the origin confirmed it.
+    case thumbnail(CachedFile.Source)
     /// The store shared with other machines, one of which rendered the image from the same original.
     case remote
     /// Rendered for this request from an original of this source.

@@ -101,8 +101,8 @@ extension DownloadCache {
     package func storedThumbnail(for request: ImageRequest, as encoding: ThumbnailEncoding) async -> Thumbnail? {
         let key = ImageKey(request, encoding.output, by: fetcher.rules)
         guard let image = try? await pipeline.freshStoredImage(request, key.recipe) else { return nil }
-        pipeline.keep(image, for: key)
-        return Thumbnail(image, .thumbnail)
+        pipeline.keep(image.image, for: key)
+        return Thumbnail(image.image, image.source)
     }
 
     /// Counts another use of a thumbnail from ``hotThumbnail(for:as:)`` without looking it up. Returns false if the original has changed or

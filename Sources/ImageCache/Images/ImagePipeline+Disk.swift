@@ -14,7 +14,7 @@ extension ImagePipeline {
 
     enum Stored {
         /// Derived from the current original.
-        case current(DerivedImage)
+        case current(RenderedImage)
         /// Derived from another original than the current one.
         case outdated(CachedFile)
     }
@@ -34,13 +34,15 @@ extension ImagePipeline {
         if !found.hasOriginal { original.goneOriginal = found.stored.record.original }
         let file = try await self.original(original) { work.follow($0) }
         guard found.stored.isDerived(from: file) else { return .outdated(file) }
-        return try await open(found.stored, recipe, request, file).map { .current($0) }
+        return try await open(found.stored, recipe, request, file).map {
+            .current(RenderedImage(image: $0, source: .thumbnail(file.source)))
+        }
     }
 
     /// The stored image if it may be used without contacting the origin; otherwise `nil`.
     func freshStoredImage(
         _ request: ImageRequest, _ recipe: ImageRecipe
-    ) async throws(ImageCacheError) -> DerivedImage? {
+    ) async throws(ImageCacheError) -> RenderedImage? {
         guard !recipe.isOriginal else { return nil }
         let resolved = try ResolvedRequest(request.file, by: fetcher.rules)
         let stored = try await blocking.run { [self] () throws(ImageCacheError) -> (StoredDerivedImage, CachedFile)? in
@@ -51,7 +53,9 @@ extension ImagePipeline {
             return (found.stored, file)
         }
         guard let (image, file) = stored else { return nil }
-        return try await open(image, recipe, request, file)
+        return try await open(image, recipe, request, file).map {
+            RenderedImage(image: $0, source: .thumbnail(file.source))
+        }
     }
 
     private func find(_ recipe: ImageRecipe, _ resolved: ResolvedRequest) throws(ImageCacheError) -> Found? {

@@ -109,8 +109,8 @@ final class ImagePipeline: Sendable {
         let job = RenderJob(request, key, work)
         switch try await storedImage(request, key.recipe, work) {
         case .current(let stored):
-            keep(stored, for: key)
-            return RenderedImage(image: stored, source: .thumbnail)
+            keep(stored.image, for: key)
+            return stored
         case .outdated(let original):
             let header = try await renderer.header(of: original, request, key.original, work.priority)
             renderer.add(await fromRemote([job], original, header), original, header, keep: keep)

@@ -61,7 +61,7 @@ struct ServedImage {
         case (_, .memory): status.detail = "memory"
         case (_, .remote), (_, .original(.remote)): status.detail = "REMOTE"
         case (_, .original(.disk)): status.detail = "rendered"
-        case (_, .original(.stale)): status.detail = "stale"
+        case (_, .thumbnail(.stale)), (_, .original(.stale)): status.detail = "stale"
         case (_, .thumbnail), (_, .original): break
         }
         return status.appended(to: thumbnail.freshness.lifetimeNote)
@@ -135,10 +135,10 @@ extension CacheOutcome {
         self =
             switch source {
             case .memory: .memory
+            case .thumbnail(.revalidated), .original(.revalidated): .revalidated
+            case .thumbnail(.stale), .original(.stale): .stale
             case .thumbnail, .remote: .hit
             case .original(.disk), .original(.remote): .rendered
-            case .original(.revalidated): .revalidated
-            case .original(.stale): .stale
             case .original(.network), .original(.networkResumed): .miss
             }
     }

@@ -62,7 +62,7 @@ import Testing
         await first.cache.close()
         let again = try bench(in: directory)
         let found = try await again.cache.thumbnail(for: Bench.url, resizedTo: .fit(20, 20))
-        #expect(found.source == .thumbnail && found.bytes == rendered.bytes)
+        #expect(found.source == .thumbnail(.disk) && found.bytes == rendered.bytes)
         #expect(try await again.cache.entries().contains { $0.recipe?.contains("decoded by pixmap-1") == true })
         await again.cache.close()
         let newer = try bench(in: directory, decoders: [Newer()])
@@ -185,7 +185,7 @@ import Testing
         let again = try bench(in: directory)
         let found = try await again.cache.thumbnail(
             for: Bench.url, resizedTo: .fit(40, 40), as: ImageEncoder(PixmapEncoder()))
-        #expect(found.source == .thumbnail && found.bytes == thumbnail.bytes && found.format == .pixmap)
+        #expect(found.source == .thumbnail(.disk) && found.bytes == thumbnail.bytes && found.format == .pixmap)
     }
 
     @Test(.timeLimit)

@@ -1,0 +1,26 @@
+import ImageCache
+import Testing
+
+@testable import ImageProxy
+
+@Suite struct CacheOutcomeTests {
+    /// The sources of an original that the origin was asked about, or that is stale.
+    static let sources: [(CachedFile.Source, CacheOutcome)] = [
+        (.revalidated, .revalidated), (.stale, .stale),
+    ]
+
+    @Test(arguments: sources)
+    func `a stored image has the outcome of its original, as one that is rendered`(
+        source: CachedFile.Source, outcome: CacheOutcome
+    ) {
+        #expect(CacheOutcome(ImageSourceKind.thumbnail(source)) == outcome)
+        #expect(CacheOutcome(ImageSourceKind.original(source)) == outcome)
+    }
+
+    @Test func `an image for which the origin was not asked is a hit, or rendered`() {
+        #expect(CacheOutcome(ImageSourceKind.thumbnail(.disk)) == .hit)
+        #expect(CacheOutcome(ImageSourceKind.original(.disk)) == .rendered)
+        #expect(CacheOutcome(ImageSourceKind.memory) == .memory)
+        #expect(CacheOutcome(ImageSourceKind.remote) == .hit)
+    }
+}
