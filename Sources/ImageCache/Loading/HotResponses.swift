@@ -193,7 +193,7 @@ final class HotResponses: Sendable {
         case plain
         /// It has conditions or a range.
         case conditional
-        /// Any other request, such as one with credentials or another policy than the default.
+        /// Any other request, such as one for several ranges, with credentials, or with another policy than the default.
         case other
 
         init(_ request: FileRequest) {
@@ -208,6 +208,7 @@ final class HotResponses: Sendable {
             for field in request.fields {
                 switch field.name {
                 case .authorization, .ifMatch, .ifUnmodifiedSince, .cacheControl: return
+                case .range where field.value.utf8.contains(UInt8(ascii: ",")): return
                 case .range, .ifRange, .ifNoneMatch, .ifModifiedSince: isConditional = true
                 default: if field.name.canonicalName == "pragma" { return }
                 }
