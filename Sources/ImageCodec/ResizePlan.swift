@@ -94,6 +94,19 @@ extension ResizePlan {
     /// The size of the result.
     var result: Size { canvas?.size ?? cut ?? Size(width: window.width, height: window.height) }
 
+    /// Checks the images that are made: the kept part of the scaled image and the result. The rest of the scaled image is never made.
+    ///
+    /// - Throws: `limitExceeded` if one of them is too large.
+    func check(by limits: DecodingLimits, format: ImageFormat?) throws(ImageCodecError) {
+        for made in [Size(width: window.width, height: window.height), result] {
+            try limits.check(made, format: format)
+        }
+        guard max(scaled.width, scaled.height) <= Int(Int32.max) else {
+            throw ImageCodecError(
+                .limitExceeded, format: format, "an enlargement to \(scaled.width) x \(scaled.height) pixels")
+        }
+    }
+
     /// The scaled size and the window for the stored image, before it is rotated by `orientation`.
     func stored(_ orientation: ImageOrientation) -> (scaled: Size, window: Rectangle) {
         var size = scaled

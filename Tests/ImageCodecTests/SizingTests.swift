@@ -48,6 +48,15 @@ import Testing
         Case(image: (3000, 1), sizing: box(100, 100, .inside), result: (100, 1), scaled: (100, 1)),
     ]
 
+    @Test(arguments: [(2000, 20), (20, 2000), (60_000, 1)])
+    func `a box that covers a sliver is filled from its middle, however wide the whole would be`(
+        width: Int, height: Int
+    ) throws {
+        let image = try DecodedImage.plain(width, height, [9, 8, 7, 255]).resized(
+            to: Self.box(1000, 1000, .cover, enlarging: true), within: ImageBudget(limits: DecodingLimits()))
+        #expect(image.width == 1000 && image.height == 1000)
+    }
+
     @Test(arguments: cases)
     func `a box and a fit come to a size and a place`(_ test: Case) throws {
         let plan = try ResizePlan(test.sizing, of: .init(width: test.image.0, height: test.image.1))

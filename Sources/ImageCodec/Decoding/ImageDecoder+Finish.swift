@@ -19,7 +19,7 @@ extension ImageDecoder {
         let plan =
             try sizing.map { (sizing) throws(ImageCodecError) in try ResizePlan(sizing, of: size) }
             ?? ResizePlan(keeping: size)
-        for made in [plan.scaled, plan.result] { try limits.check(made, format: header.format) }
+        try plan.check(by: limits, format: header.format)
         let (scaled, window) = plan.stored(orientation)
         return StoredPlan(scaled: scaled, window: window, orientation: orientation, seen: plan)
     }

@@ -5,8 +5,7 @@ extension ImageSizing {
     package func result(width: Int, height: Int) throws(ImageCodecError) -> (width: Int, height: Int, memory: Int) {
         let size = ResizePlan.Size(width: width, height: height)
         let plan = try ResizePlan(self, of: size)
-        try DecodingLimits.unlimited.check(plan.scaled, format: nil)
-        try DecodingLimits.unlimited.check(plan.result, format: nil)
+        try plan.check(by: .unlimited, format: nil)
         let stored = StoredPlan(scaled: plan.scaled, window: plan.window, orientation: .up, seen: plan)
         let resizing = Resizing(
             extent: (Double(width), Double(height)), source: size, scaled: plan.scaled, window: plan.window,
@@ -30,7 +29,7 @@ extension DecodedImage {
     ) throws(ImageCodecError) -> DecodedImage {
         let size = ResizePlan.Size(width: width, height: height)
         let plan = try ResizePlan(sizing, of: size)
-        for made in [plan.scaled, plan.result] { try budget.limits.check(made, format: nil) }
+        try plan.check(by: budget.limits, format: nil)
         return try resized(scaled: plan.scaled, window: plan.window, linear: usesLinearLight, within: budget)
             .completed(plan, sizing, within: budget)
     }
