@@ -297,13 +297,6 @@ package final class DiskStore: Sendable {
 
 extension Index {
     func remove(_ ids: [Int64]) throws(StoreError) -> Int {
-        if ids.isEmpty { return 0 }
-        let removed = try change { (totals) throws(StoreError) in
-            var removed: [Int64] = []
-            for id in ids where try doom(id, &totals) { removed.append(id) }
-            return removed
-        }
-        try deleteDoomed(removed)
-        return removed.count
+        ids.isEmpty ? 0 : try removeCounted(ids).entries
     }
 }

@@ -61,6 +61,42 @@ struct FullDiskTests {
         }
     }
 
+    enum Removal: CaseIterable {
+        case keys, entry, matching, partial, all
+    }
+
+    @Test(arguments: Removal.allCases)
+    func `what is removed while the disk is full is gone`(_ removal: Removal) async throws {
+        let disk = try Tmpfs(size: 16 << 20)
+        let store = try StoreUnderTest.open(disk.path + "/cache", capacity: 64 << 20)
+        let url = "http://origin.example/a"
+        let key = EntryKey("removed")
+        func write(_ key: EntryKey, _ size: Int) throws -> BodyWriter {
+            let writer = try store.beginBody(for: key)
+            try writer.start(header: [1], total: Int64(3 * block))
+            try writer.write(pattern(size))
+            return writer
+        }
+        try write(key, 2 * block).keep()
+        let stored = try write(EntryKey("stored"), 3 * block)
+        _ = try stored.commit(NewEntry(key: EntryKey("stored"), url: url, metadata: pattern(2000)))
+        let entry = try #require(try store.entry(for: EntryKey("stored"), variant: ""))
+        // The log of the index is as small as it gets, so that a transaction needs space.
+        _ = try store.withIndex { (index) throws(StoreError) in try index.catalogue().emptyLog() }
+        try fill(disk)
+        switch removal {
+        case .keys: try store.remove([EntryKey("stored"), key], invalidating: .resource(url))
+        case .entry: #expect(try store.remove(entry, invalidating: nil))
+        case .matching: try store.remove(invalidating: .resource(url), where: { $0 == url })
+        case .partial: try store.remove([key], invalidating: .resource(url))
+        case .all: try store.clear()
+        }
+        if removal != .partial { #expect(try store.entry(for: EntryKey("stored"), variant: "") == nil) }
+        if [.keys, .partial, .all].contains(removal) { #expect(try store.openPartial(for: key) == nil) }
+        empty(disk)
+        try await expectSound(store)
+    }
+
     @Test func `a disk smaller than the capacity bounds the store as the capacity would`() async throws {
         let disk = try Tmpfs(size: 8 << 20)
         let store = try StoreUnderTest.open(disk.path + "/cache", capacity: 64 << 20)

@@ -97,16 +97,7 @@ extension DiskStore {
         while start < ids.count {
             let step = Array(ids[start..<min(ids.count, start + 100)])
             start += step.count
-            let removed = try withIndex { (index) throws(StoreError) in
-                do throws(StoreError) {
-                    return try index.removeCounted(step)
-                } catch  where error.code == .full {
-                    // On a disk too full for a transaction the files are deleted first: a row without its file is a
-                    // miss.
-                    for id in step { _ = try index.deleteUnlessInUse(id) }
-                    return try index.removeCounted(step)
-                }
-            }
+            let removed = try withIndex { (index) throws(StoreError) in try index.removeCounted(step) }
             result.entries += removed.entries
             result.bytes += removed.bytes
         }
@@ -124,15 +115,26 @@ extension Index {
         return (selection.ids, PruneResult(entries: selection.ids.count, bytes: selection.bytes))
     }
 
+    /// Removes entries, also on a full disk.
     func removeCounted(_ ids: [Int64]) throws(StoreError) -> PruneResult {
-        let (removed, bytes) = try change { (totals) throws(StoreError) in
-            let before = totals.bodies
-            var removed: [Int64] = []
-            for id in ids where try doom(id, &totals) { removed.append(id) }
-            return (removed, before - totals.bodies)
+        let doomed: (ids: [Int64], bytes: Int64)
+        do throws(StoreError) { doomed = try doom(ids) } catch  where error.code == .full {
+            // On a disk too full for a transaction the files are deleted first: a row without its file is a miss.
+            for id in ids { _ = try deleteUnlessInUse(id) }
+            doomed = try doom(ids)
         }
-        try deleteDoomed(removed)
-        return PruneResult(entries: removed.count, bytes: bytes)
+        // If the disk is full again, the next sweep deletes the rows.
+        do throws(StoreError) { _ = try deleteDoomed(doomed.ids) } catch  where error.code == .full {}
+        return PruneResult(entries: doomed.ids.count, bytes: doomed.bytes)
+    }
+
+    private func doom(_ ids: [Int64]) throws(StoreError) -> (ids: [Int64], bytes: Int64) {
+        try change { (totals) throws(StoreError) in
+            let before = totals.bodies
+            var doomed: [Int64] = []
+            for id in ids where try doom(id, &totals) { doomed.append(id) }
+            return (doomed, before - totals.bodies)
+        }
     }
 
     /// Returns the index file's free pages to the disk if they are many.

@@ -230,6 +230,14 @@ extension Index {
     ///
     /// - Parameter unlessRecorded: True to drop it only if its record is missing or damaged.
     func dropIfIdle(_ row: PartialRow, unlessRecorded: Bool = false) throws(StoreError) -> Int64 {
+        do throws(StoreError) { return try drop(row, unlessRecorded: unlessRecorded) } catch  where error.code == .full
+        {
+            // The disk has the space of the files only now that they are closed.
+            return try drop(row, unlessRecorded: unlessRecorded)
+        }
+    }
+
+    private func drop(_ row: PartialRow, unlessRecorded: Bool) throws(StoreError) -> Int64 {
         if let data = try? File(paths.data(row.id), O_RDONLY) {
             if try isInUse(row, data) { return 0 }
             defer { withExtendedLifetime(data) {} }  // The lock must be held until the files are deleted.
