@@ -94,13 +94,10 @@ package final class BlockingExecutor: TaskExecutor, Sendable {
         do throws(SystemThread.Failure) {
             try SystemThread { self.work() }.detach()
         } catch {
-            // No thread is available (EAGAIN): the job waits for an existing one. The first thread is required, so the
-            // job runs here.
-            let only = state.withLock { state in
-                state.threads -= 1
-                return state.threads == 0
-            }
-            if only, case .run(let item) = state.withLock({ $0.take() }) { run(item) }
+            // No thread is available (EAGAIN): the job waits for an existing one. If there is none, also because others could not be started at the
+            // same time, all waiting jobs run here.
+            state.withLock { $0.threads -= 1 }
+            while case .run(let item) = state.withLock({ $0.threads == 0 ? $0.take() : .wait }) { run(item) }
         }
     }
 
