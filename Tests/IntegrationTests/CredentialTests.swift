@@ -147,7 +147,7 @@ import Testing
         #expect(try await work.command.run(["path"] + named + [origin.url()]).lines.first == path)
         #expect(try await work.command.run(["info"] + named + [origin.url()]).ending == .exited(0))
         #expect(try await work.command.run(["clear", "--owner", "another"]).output.hasPrefix("removed 0 entries"))
-        #expect(try await work.command.run(["clear"] + named).output.hasPrefix("removed 1 entries"))
+        #expect(try await work.command.run(["clear"] + named).output.hasPrefix("removed 1 entry"))
         _ = try await work.command.run(["fetch"] + brought + [origin.url()])
         #expect(try await work.run("rm", origin.url()).ending == .exited(7))
         #expect(try await work.command.run(["rm"] + named + [origin.url()]).ending == .exited(0))

@@ -129,6 +129,7 @@ import Testing
     @Test(arguments: [
         (["-o", "no/x"], "no/x: the directory no does not exist"),
         (["-d", "no/x"], "no/x: the directory no does not exist"),
+        (["-o", "/dev/null/x"], "/dev/null/x: /dev/null is not a directory"),
     ])
     func `6: there is no place for the file, and nothing is asked of the origin`(
         arguments: [String], message: String

@@ -186,7 +186,8 @@ enum OutputDestination: Sendable {
     }
 
     private static func check(folder: String, for path: String) throws {
-        guard access(folder, W_OK | X_OK) != 0 else { return }
+        // With the slash, a file is no directory, whoever may write it.
+        guard access(folder + "/", W_OK | X_OK) != 0 else { return }
         let name = folder == "." ? "the current directory" : "the directory \(folder)"
         let reason =
             switch errno {

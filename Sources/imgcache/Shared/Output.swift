@@ -105,3 +105,12 @@ extension ImageCacheError {
     /// The `errno` value of a failed write to standard output. An error of a file in the store has its path.
     var outputError: Int32? { (cause as? StoreError).flatMap { $0.path == nil ? $0.errno : nil } }
 }
+
+extension BinaryInteger {
+    /// The number and what it counts, in the singular or the plural.
+    func counted(_ one: String, _ several: String) -> String { "\(self) \(self == 1 ? one : several)" }
+
+    var entries: String { counted("entry", "entries") }
+
+    var partials: String { counted("partial", "partials") }
+}
