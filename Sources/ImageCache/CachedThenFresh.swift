@@ -1,17 +1,11 @@
-/// A sequence of the stored file, however stale, and the origin's file if it differs.
-///
-/// Returned by ``DownloadCache/cachedThenFresh(for:)``. Each iterator makes its own request.
-public struct CachedThenFresh: AsyncSequence, Sendable {
-    public typealias Element = CachedFile
-    public typealias Failure = ImageCacheError
-
+/// The sequence of ``DownloadCache/cachedThenFresh(for:)``.
+struct CachedThenFresh: AsyncSequence, Sendable {
     let cache: DownloadCache
     let request: FileRequest
 
-    public func makeAsyncIterator() -> Iterator { Iterator(cache: cache, request: request) }
+    func makeAsyncIterator() -> Iterator { Iterator(cache: cache, request: request) }
 
-    /// An iterator over the stored file and the origin's file.
-    public struct Iterator: AsyncIteratorProtocol, Sendable {
+    struct Iterator: AsyncIteratorProtocol, Sendable {
         private enum State {
             case start
             /// The stored file was returned, and the origin's file is being fetched.
@@ -28,7 +22,7 @@ public struct CachedThenFresh: AsyncSequence, Sendable {
             self.request = request
         }
 
-        public mutating func next(
+        mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(ImageCacheError) -> CachedFile? {
             switch state {

@@ -72,8 +72,10 @@ extension DownloadCache {
     /// A sequence of the stored file, however stale, and the origin's file if it differs.
     ///
     /// Use it to show an old version while the current one loads. The sequence has one element if the stored file is still valid or if no
-    /// file is stored. Errors of ``file(for:)-(FileRequest)`` are thrown after the stored file.
-    public func cachedThenFresh(for request: FileRequest) -> CachedThenFresh {
+    /// file is stored. Errors of ``file(for:)-(FileRequest)`` are thrown after the stored file. Each iteration makes its own request.
+    public func cachedThenFresh(
+        for request: FileRequest
+    ) -> some AsyncSequence<CachedFile, ImageCacheError> & Sendable {
         CachedThenFresh(cache: self, request: request)
     }
 

@@ -3,10 +3,10 @@ public import DiskStore
 public import Transfer
 
 /// A page of the list of entries, newest first.
-public struct CacheEntryPage: Sendable {
-    public var entries: [CacheEntry]
+package struct CacheEntryPage: Sendable {
+    package var entries: [CacheEntry]
     /// The position of the next page; `nil` for the last one.
-    public var next: Int64?
+    package var next: Int64?
 }
 
 extension DownloadCache {
@@ -20,7 +20,7 @@ extension DownloadCache {
     ///   - limit: The maximum number of entries. A page may have fewer or none and still have a next page, because a search examines at
     ///     most
     ///     200,000 entries for a page.
-    public func entries(
+    package func entries(
         matching search: String = "", after last: Int64? = nil, limit: Int
     ) async throws(ImageCacheError) -> CacheEntryPage {
         let wanted = URLSearch(search)

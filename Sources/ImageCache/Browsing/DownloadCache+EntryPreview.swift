@@ -1,12 +1,12 @@
 import ConcurrencyPrimitives
 import DiskStore
 import FoundationEssentials
-public import ImageCodec
+package import ImageCodec
 
 /// A small picture of a stored image.
-public struct EntryPreview: Sendable {
-    public let bytes: [UInt8]
-    public let format: ImageFormat
+package struct EntryPreview: Sendable {
+    package let bytes: [UInt8]
+    package let format: ImageFormat
 }
 
 extension DownloadCache {
@@ -18,7 +18,7 @@ extension DownloadCache {
     ///   - sizing: The size of the picture.
     /// - Returns: A JPEG, or a PNG if the image may have transparency. `nil` if the entry does not exist, or is not an image that can be
     ///   decoded within the default limits (``DecodingLimits``) and a second of CPU time.
-    public func preview(ofEntry id: Int64, _ sizing: ImageSizing) async throws(ImageCacheError) -> EntryPreview? {
+    package func preview(ofEntry id: Int64, _ sizing: ImageSizing) async throws(ImageCacheError) -> EntryPreview? {
         let pipeline = pipeline
         let decoder = ImageDecoder.forPreviews(pipeline.decoders)
         let body = try await onExecutor { (operations) throws(ImageCacheError) -> StoredBody? in

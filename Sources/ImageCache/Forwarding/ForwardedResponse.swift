@@ -81,7 +81,9 @@ public struct ForwardedBody: AsyncSequence, Sendable {
     /// The body, if all of it is a range of an open file.
     package var stored: CachedResponse? { if case .stored(let response, _) = source { response } else { nil } }
 
-    public func makeAsyncIterator() -> Iterator {
+    public func makeAsyncIterator() -> some AsyncIteratorProtocol<Piece, ImageCacheError> { pieces }
+
+    private var pieces: Iterator {
         switch source {
         case .stored(let response, let range): Iterator(source: .stored(response, range))
         case .growing(let body): Iterator(source: .growing(body.makeAsyncIterator()))
@@ -91,8 +93,7 @@ public struct ForwardedBody: AsyncSequence, Sendable {
         }
     }
 
-    /// An iterator over the pieces of a body.
-    public struct Iterator: AsyncIteratorProtocol {
+    struct Iterator: AsyncIteratorProtocol {
         enum Source {
             case stored(CachedResponse, Range<Int64>)
             case growing(GrowingBody.Iterator)
@@ -106,7 +107,7 @@ public struct ForwardedBody: AsyncSequence, Sendable {
 
         var source: Source
 
-        public mutating func next(
+        mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(ImageCacheError) -> Piece? {
             switch source {
@@ -124,7 +125,7 @@ public struct ForwardedBody: AsyncSequence, Sendable {
             case .parts(let parts):
                 guard let part = parts.first else { return nil }
                 let rest = parts.dropFirst()
-                source = part.body.map { .part($0.makeAsyncIterator(), then: rest) } ?? .parts(rest)
+                source = part.body.map { .part($0.pieces, then: rest) } ?? .parts(rest)
                 return .bytes(part.prefix)
             case .part(var body, let rest):
                 if let piece = try await body.next(isolation: actor) {

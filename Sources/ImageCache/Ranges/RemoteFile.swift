@@ -58,51 +58,21 @@ public final class RemoteFile: Sendable {
     /// A sequence of the bytes from an offset to the end of the file, in pieces of at most 256 KiB.
     ///
     /// Each iteration loads in advance on its own.
-    public func bytes(from offset: Int64 = 0) -> Bytes { bytes(in: offset..<Int64.max) }
+    public func bytes(from offset: Int64 = 0) -> some AsyncSequence<Data, ImageCacheError> & Sendable {
+        bytes(in: offset..<Int64.max)
+    }
 
     /// A sequence of the bytes of a range, in pieces of at most 256 KiB. It ends where the file does.
     ///
     /// Each iteration loads in advance on its own.
-    public func bytes(in range: Range<Int64>) -> Bytes {
+    public func bytes(in range: Range<Int64>) -> some AsyncSequence<Data, ImageCacheError> & Sendable {
         precondition(range.lowerBound >= 0, "an offset is not negative")
-        return Bytes(source: source, range: range)
+        return RemoteBytes(source: source, range: range)
     }
 
     /// The response to a range, given as after `bytes=` in the field `Range`.
     package func response(to range: String) async throws(ImageCacheError) -> CachedResponse {
         try await source.response(to: range)
-    }
-
-    /// The bytes of a range of a ``RemoteFile``, in order.
-    public struct Bytes: AsyncSequence, Sendable {
-        public typealias Element = Data
-        public typealias Failure = ImageCacheError
-
-        fileprivate let source: RangeSource
-        fileprivate let range: Range<Int64>
-
-        public func makeAsyncIterator() -> Iterator {
-            Iterator(ahead: source.readAhead(), position: range.lowerBound, end: range.upperBound)
-        }
-
-        /// An iterator over the bytes of a range.
-        public struct Iterator: AsyncIteratorProtocol {
-            fileprivate let ahead: ReadAhead
-            fileprivate var position: Int64
-            fileprivate let end: Int64
-
-            /// The next bytes; `nil` at the end of the range or of the file.
-            public mutating func next(
-                isolation actor: isolated (any Actor)? = #isolation
-            ) async throws(ImageCacheError) -> Data? {
-                guard position < end else { return nil }
-                let count = Swift.min(RangePlan.block - position % RangePlan.block, end - position)
-                let piece = position..<position + count
-                let bytes = try await ahead.read(piece)
-                position = bytes.count < piece.count ? end : piece.upperBound
-                return bytes.isEmpty ? nil : bytes
-            }
-        }
     }
 }
 
@@ -123,6 +93,33 @@ extension DownloadCache {
             throw ImageCacheError(.invalidRequest, url: request.url, message: "a range of bytes begins at 0 or later")
         }
         return try await remoteFile(for: request).read(at: range.lowerBound, count: range.count)
+    }
+}
+
+/// The bytes of a range of a ``RemoteFile``, in order.
+private struct RemoteBytes: AsyncSequence, Sendable {
+    let source: RangeSource
+    let range: Range<Int64>
+
+    func makeAsyncIterator() -> Iterator {
+        Iterator(ahead: source.readAhead(), position: range.lowerBound, end: range.upperBound)
+    }
+
+    struct Iterator: AsyncIteratorProtocol {
+        let ahead: ReadAhead
+        var position: Int64
+        let end: Int64
+
+        mutating func next(
+            isolation actor: isolated (any Actor)? = #isolation
+        ) async throws(ImageCacheError) -> Data? {
+            guard position < end else { return nil }
+            let count = Swift.min(RangePlan.block - position % RangePlan.block, end - position)
+            let piece = position..<position + count
+            let bytes = try await ahead.read(piece)
+            position = bytes.count < piece.count ? end : piece.upperBound
+            return bytes.isEmpty ? nil : bytes
+        }
     }
 }
 

@@ -97,7 +97,7 @@ import Testing
         #expect(try await collect(file.bytes(in: .max - 5 ..< .max)) == Data())
     }
 
-    private func collect(_ bytes: RemoteFile.Bytes) async throws -> Data {
+    private func collect(_ bytes: some AsyncSequence<Data, ImageCacheError>) async throws -> Data {
         var all = Data()
         for try await piece in bytes {
             #expect(!piece.isEmpty && piece.count <= Self.block)

@@ -19,45 +19,47 @@ public struct CachedAnimation: Sendable {
     public let duration: Duration
     /// The source of the file.
     public let source: CachedFile.Source
-    /// The frames; each iteration starts with the first one.
-    public let frames: ImageFrames
+    private let original: FrameOriginal
 
     init(_ original: FrameOriginal) {
         frameCount = original.header.shownFrames
         loopCount = original.header.loops
         duration = original.header.duration
         source = original.file.source
-        frames = ImageFrames(original: original)
+        self.original = original
+    }
+
+    /// The frames; each iteration starts with the first one. A frame is composed, resized and processed when it is requested.
+    ///
+    /// An iteration uses the memory of one canvas in the original's size and of one frame. Frames are kept in the memory cache like images:
+    /// each costs width × height × 4 bytes, and the least recently used are removed first. An iteration uses the frames in memory and
+    /// composes the others, so an animation that fits in memory is decoded only once. Frames of a file that must not be stored are not kept.
+    ///
+    /// With ``DownloadCache/Configuration/decoderIsolation``, a worker decodes at most eight frames and 4 MiB ahead. A crash ends the
+    /// iteration after the frames before it. While an iteration pauses, its worker may be used for other work; frames are then composed
+    /// again.
+    ///
+    /// The sequence throws ``ImageCacheError/Code/undecodable(_:)`` for a damaged frame, or if all frames together exceed the time limit of
+    /// the request; ``ImageCacheError/Code/cancelled``.
+    public var frames: some AsyncSequence<AnimationFrame, ImageCacheError> & Sendable {
+        ImageFrames(original: original)
     }
 }
 
-/// The frames of an image. A frame is composed, resized and processed when it is requested.
-///
-/// An iteration uses the memory of one canvas in the original's size and of one frame. Frames are kept in the memory cache like images:
-/// each costs width × height × 4 bytes, and the least recently used are removed first. An iteration uses the frames in memory and composes
-/// the others, so an animation that fits in memory is decoded only once. Frames of a file that must not be stored are not kept.
-///
-/// With ``DownloadCache/Configuration/decoderIsolation``, a worker decodes at most eight frames and 4 MiB ahead. A crash ends the iteration
-/// after the frames before it. While an iteration pauses, its worker may be used for other work; frames are then composed again.
-public struct ImageFrames: AsyncSequence, Sendable {
-    public typealias Element = AnimationFrame
-
+/// The frames of an image.
+private struct ImageFrames: AsyncSequence, Sendable {
     let original: FrameOriginal
 
-    public func makeAsyncIterator() -> Iterator { Iterator(pass: FramePass(original)) }
+    func makeAsyncIterator() -> Iterator { Iterator(pass: FramePass(original)) }
 
     /// One pass over the frames. Each frame waits for its turn among other decodes, with the priority of the request.
-    public struct Iterator: AsyncIteratorProtocol {
+    struct Iterator: AsyncIteratorProtocol {
         let pass: FramePass
         private var next = 0
 
         init(pass: FramePass) { self.pass = pass }
 
-        /// The next frame; `nil` after the last.
-        ///
-        /// - Throws: ``ImageCacheError/Code/undecodable(_:)`` for a damaged frame, or if all frames together exceed the time limit of the
-        ///   request; ``ImageCacheError/Code/cancelled``.
-        public mutating func next(
+        mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(ImageCacheError) -> AnimationFrame? {
             defer { next += 1 }
