@@ -47,7 +47,7 @@ public struct CachedFile: Sendable {
     var generation: Generation
 
     /// True if the file was stored for another request and has the same digest (``FileRequest/reusesEqualBodies``).
-    package internal(set) var isOfOtherRequest = false
+    package internal(set) var isDeduplicated = false
 
     /// The file for a request that may have joined the fetch of another one.
     func sharing(_ isShared: Bool) -> CachedFile {

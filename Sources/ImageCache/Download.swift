@@ -32,7 +32,7 @@ public final class Download: Sendable {
     ///   versions are never mixed.
     public func copy(toDescriptor descriptor: Int32) async throws(ImageCacheError) -> CachedFile {
         try await withTaskExecutorPreference(BlockingExecutor.copies) { () async throws(ImageCacheError) in
-            let body = GrowingBody(growth: growth, subscription: subscription, url: request.url)
+            let body = LiveBody(bodyProgress: bodyProgress, subscription: subscription, url: request.url)
             for try await piece in body {
                 switch piece {
                 case .stored(let source, let range): try copyBytes(range, of: source, to: descriptor)
@@ -53,8 +53,8 @@ public final class Download: Sendable {
     /// Raises the transfer's priority. A lower priority than the current one is ignored.
     public func raise(to priority: TransferPriority) { subscription.context.raise(to: priority) }
 
-    /// The growth of the body on disk.
-    var growth: BodyGrowth { subscription.context.growth }
+    /// The progress of the body on disk.
+    var bodyProgress: BodyProgress { subscription.context.bodyProgress }
 
     /// Stops the download for all callers that wait for it.
     public func cancel() { subscription.cancelTask() }

@@ -53,7 +53,7 @@ final class ScriptedExchange {
         }
         sink.attach(control)
         events(.queued)
-        askHeld()
+        loadPartial()
         furthest = held?.heldBytes ?? 0
         resumedFrom = furthest
         while true {
@@ -213,7 +213,7 @@ final class ScriptedExchange {
     /// Returns true if a range has come, and bytes after it are still missing.
     private func hasFurtherRange(_ placement: BodyPlacement, _ plan: ResumePlan) -> Bool {
         guard let before = plan.partialAfter(placement) else { return false }
-        askHeld()
+        loadPartial()
         guard let held else { return false }
         return !held.missing.isEmpty && held.heldBytes > before.heldBytes
     }
@@ -224,7 +224,7 @@ final class ScriptedExchange {
             return ""
         }
         guard sink.canRestart() else { return "the response was handed on, and cannot be continued" }
-        askHeld()
+        loadPartial()
         provingTotal = nil
         let held = held?.heldBytes ?? 0
         let madeProgress = held > furthest
@@ -239,7 +239,7 @@ final class ScriptedExchange {
 
     // MARK: The sink
 
-    private func askHeld() { held = mayResume ? sink.held() : nil }
+    private func loadPartial() { held = mayResume ? sink.held() : nil }
 
     private func tellSink(_ call: () async throws -> Void) async throws(TransferError) {
         do { try await call() } catch {

@@ -1,7 +1,7 @@
 /// JSON as people write it in configuration files: with comments (`//` to the end of the line, `/* */`), and commas after the last member.
 package struct CommentedJSON: Sendable {
-    /// The first mistake in a text. Lines and columns are counted from 1, columns in bytes.
-    package struct Mistake: Error, Equatable, CustomStringConvertible {
+    /// The first error in a text. Lines and columns are counted from 1, columns in bytes.
+    package struct SyntaxError: Error, Equatable, CustomStringConvertible {
         package let line: Int
         package let column: Int
         package let reason: String
@@ -12,7 +12,7 @@ package struct CommentedJSON: Sendable {
     /// The text without comments and such commas, as JSON (RFC 8259). Spaces are in their place, so that all else keeps its place.
     package let json: [UInt8]
 
-    package init(_ text: some Sequence<UInt8>) throws(Mistake) {
+    package init(_ text: some Sequence<UInt8>) throws(SyntaxError) {
         var bytes = Array(text)
         var validator = JSONValidator()
         /// A comma that nothing but spaces has followed yet, and the validator before it.
@@ -31,7 +31,7 @@ package struct CommentedJSON: Sendable {
                 // A number ends only before the byte that follows it.
                 if try validator.next(byte) == .valueEndedBefore { _ = try validator.next(byte) }
             } catch {
-                throw Self.mistake(at: place, in: bytes, error)
+                throw Self.syntaxError(at: place, in: bytes, error)
             }
             if byte == UInt8(ascii: ","), !before.isInString {
                 comma = (place, before)
@@ -39,7 +39,7 @@ package struct CommentedJSON: Sendable {
                 comma = nil
             }
         }
-        guard validator.end() else { throw Self.mistake(at: bytes.count, in: bytes, "the text ends too early") }
+        guard validator.end() else { throw Self.syntaxError(at: bytes.count, in: bytes, "the text ends too early") }
         json = bytes
     }
 
@@ -47,28 +47,28 @@ package struct CommentedJSON: Sendable {
     private static let space = UInt8(ascii: " ")
 
     /// The end of a comment that begins at a place; `nil` if none does.
-    private static func endOfComment(at place: Int, in bytes: [UInt8]) throws(Mistake) -> Int? {
+    private static func endOfComment(at place: Int, in bytes: [UInt8]) throws(SyntaxError) -> Int? {
         let rest = bytes[place...]
         if rest.starts(with: "//".utf8) { return rest.firstIndex(of: newline) ?? bytes.count }
         guard rest.starts(with: "/*".utf8) else { return nil }
         guard let end = rest.dropFirst(2).indices.first(where: { bytes[$0...].starts(with: "*/".utf8) }) else {
-            throw mistake(at: place, in: bytes, "the comment does not end")
+            throw syntaxError(at: place, in: bytes, "the comment does not end")
         }
         return end + 2
     }
 
-    private static func mistake(at place: Int, in bytes: [UInt8], _ fault: JSONValidator.Fault) -> Mistake {
+    private static func syntaxError(at place: Int, in bytes: [UInt8], _ fault: JSONValidator.Fault) -> SyntaxError {
         switch fault {
-        case .tooDeep: mistake(at: place, in: bytes, "too many nested arrays and objects")
+        case .tooDeep: syntaxError(at: place, in: bytes, "too many nested arrays and objects")
         case .unexpected(let byte) where (0x21...0x7E).contains(byte):
-            mistake(at: place, in: bytes, "'\(Unicode.Scalar(byte))' is not expected here")
-        case .unexpected: mistake(at: place, in: bytes, "this character is not expected here")
+            syntaxError(at: place, in: bytes, "'\(Unicode.Scalar(byte))' is not expected here")
+        case .unexpected: syntaxError(at: place, in: bytes, "this character is not expected here")
         }
     }
 
-    private static func mistake(at place: Int, in bytes: [UInt8], _ reason: String) -> Mistake {
+    private static func syntaxError(at place: Int, in bytes: [UInt8], _ reason: String) -> SyntaxError {
         let before = bytes[..<place]
         let start = before.lastIndex(of: newline).map { $0 + 1 } ?? 0
-        return Mistake(line: before.count { $0 == newline } + 1, column: place - start + 1, reason: reason)
+        return SyntaxError(line: before.count { $0 == newline } + 1, column: place - start + 1, reason: reason)
     }
 }

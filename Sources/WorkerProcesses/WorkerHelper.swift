@@ -18,10 +18,10 @@ final class WorkerHelper: Sendable {
         guard number > 0 else { throw .unavailable("\(program): \(String(cString: strerror(-number)))") }
         process = number
         socket = Locked(own)
-        try greet(own)
+        try handshake(own)
     }
 
-    private func greet(_ socket: MessageSocket) throws(WorkerFailure) {
+    private func handshake(_ socket: MessageSocket) throws(WorkerFailure) {
         guard socket.isReadable(from: process) else { throw .unavailable("the helper does not answer") }
         guard let greeting = try socket.receive() else { throw .unavailable("the helper ended at its start") }
         guard greeting.bytes.count == 1 else {

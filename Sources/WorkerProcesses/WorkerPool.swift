@@ -43,7 +43,7 @@ package final class WorkerPool: Sendable {
     }
 
     private struct State {
-        var workers: WorkerLine<WorkerProcess>
+        var workers: IdleWorkers<WorkerProcess>
         var statistics = Statistics()
         /// The number of the last session.
         var sessions = 0
@@ -68,7 +68,7 @@ package final class WorkerPool: Sendable {
         self.program = program
         self.limits = limits
         places = CountingSemaphore(max(1, width))
-        state = Locked(State(workers: WorkerLine(width: max(1, width))))
+        state = Locked(State(workers: IdleWorkers(width: max(1, width))))
         let first = try fork()
         state.withLock { $0.workers.add(first) }
     }
@@ -77,24 +77,24 @@ package final class WorkerPool: Sendable {
 
     /// Begins a session of several pieces of work.
     ///
-    /// - Parameter farewell: The message that tells a worker that the session is over. It is not answered.
-    package func session(endingWith farewell: WorkerMessage) -> WorkerSession {
+    /// - Parameter closeMessage: The message that tells a worker that the session is over. It is not answered.
+    package func session(endingWith closeMessage: WorkerMessage) -> WorkerSession {
         let number = state.withLock { state in
             state.sessions += 1
             return state.sessions
         }
-        return WorkerSession(number: number, pool: self, farewell: farewell)
+        return WorkerSession(number: number, pool: self, closeMessage: closeMessage)
     }
 
     /// Releases the worker of a session that has ended.
-    func end(_ session: Int, _ farewell: WorkerMessage) {
+    func end(_ session: Int, _ closeMessage: WorkerMessage) {
         // If there is no free slot, all workers are busy. This one was then taken for other work too, or drops the session's state when it
         // is taken.
         guard places.tryWait() else { return }
         defer { places.signal() }
         guard let worker = state.withLock({ $0.workers.leave(session) }) else { return }
         // A worker waits for its next message. If it does not, it gets none.
-        if let parcel = try? MessageSocket.Parcel(farewell) { _ = worker.socket.send(parcel, waits: false) }
+        if let parcel = try? MessageSocket.Parcel(closeMessage) { _ = worker.socket.send(parcel, waits: false) }
         state.withLock { $0.workers.release(worker) }
     }
 
@@ -175,7 +175,7 @@ package final class WorkerPool: Sendable {
     /// A worker for one piece of work.
     private func take(for session: Int?) throws(WorkerFailure) -> WorkerProcess {
         while let worker = state.withLock({ $0.workers.take(for: session) }) {
-            if !worker.isWornOut(limits) { return worker }
+            if !worker.exceedsLimits(limits) { return worker }
             worker.end()
             state.withLock { state in
                 state.workers.lose()
@@ -220,7 +220,7 @@ package final class WorkerPool: Sendable {
 
     private func fork(_ helper: WorkerHelper) throws(WorkerFailure) -> WorkerProcess {
         let worker = try helper.fork(limits)
-        try worker.greet()
+        try worker.handshake()
         return worker
     }
 

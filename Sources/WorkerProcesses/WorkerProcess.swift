@@ -32,7 +32,7 @@ final class WorkerProcess: Sendable {
     deinit { end() }
 
     /// Waits until the worker is confined.
-    func greet() throws(WorkerFailure) {
+    func handshake() throws(WorkerFailure) {
         guard socket.isReadable(from: number), let greeting = try socket.receive() else {
             throw .unavailable("a worker does not answer")
         }
@@ -92,7 +92,7 @@ final class WorkerProcess: Sendable {
     var isGone: Bool { clinux_wait_readable(process.number, 0) != 0 }
 
     /// True if the worker must be replaced: it has reached a limit, lost its helper, or sent an unexpected message.
-    func isWornOut(_ limits: WorkerLimits) -> Bool {
+    func exceedsLimits(_ limits: WorkerLimits) -> Bool {
         life.withLock { $0.requests } >= limits.requests || !helper.isAlive || seconds > Double(limits.seconds) / 2
             || isGone || speaksUnasked
     }

@@ -6,13 +6,13 @@ package final class WorkerSession: Sendable {
     /// Unique among the sessions of a pool.
     package let number: Int
     private let pool: WorkerPool
-    private let farewell: WorkerMessage
+    private let closeMessage: WorkerMessage
 
-    init(number: Int, pool: WorkerPool, farewell: WorkerMessage) {
+    init(number: Int, pool: WorkerPool, closeMessage: WorkerMessage) {
         self.number = number
         self.pool = pool
-        self.farewell = farewell
+        self.closeMessage = closeMessage
     }
 
-    deinit { pool.end(number, farewell) }
+    deinit { pool.end(number, closeMessage) }
 }

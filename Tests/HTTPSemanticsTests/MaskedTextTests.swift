@@ -40,7 +40,7 @@ struct MaskedTextTests {
         "Location",
         "X-RateLimit-Remaining-Tokens", "Sec-WebSocket-Key", "X-Amz-Id-2", "Keep-Alive",
     ])
-    func `a field that helps to find a mistake is shown`(name: String) {
+    func `a field that helps to find an error is shown`(name: String) {
         #expect(!SecretNames.isField(name))
     }
 

@@ -10,10 +10,10 @@ struct ConnectionRegistryTests {
     private let connections = ConnectionRegistry(ShareLimiter.Limits(total: 32, perClient: 4))
 
     /// A new connection of a client, and its fate; nil: it is served.
-    private func connect(_ client: String) -> (EmbeddedChannel, ConnectionRegistry.Refusal?) {
+    private func connect(_ client: String) -> (EmbeddedChannel, ConnectionRegistry.Rejection?) {
         let channel = EmbeddedChannel(loop: loop)
         guard connections.accept(channel) else { return (channel, .closing) }
-        do throws(ConnectionRegistry.Refusal) {
+        do throws(ConnectionRegistry.Rejection) {
             try connections.admit(channel, for: client)
             return (channel, nil)
         } catch {
@@ -28,21 +28,21 @@ struct ConnectionRegistryTests {
 
     @Test func `a client with too many connections does not keep others out while it reads its errors`() {
         var ofOne: [EmbeddedChannel] = []
-        var refusals: [ConnectionRegistry.Refusal?] = []
+        var rejections: [ConnectionRegistry.Rejection?] = []
         for _ in 0..<500 {
-            let (channel, refusal) = connect("one")
-            refusals.append(refusal)
+            let (channel, rejection) = connect("one")
+            rejections.append(rejection)
             // The others have not been closed yet: their clients read the error.
-            if refusal == .closing { close([channel]) } else { ofOne.append(channel) }
+            if rejection == .closing { close([channel]) } else { ofOne.append(channel) }
         }
-        #expect(refusals.count { $0 == nil } == 4)
-        #expect(refusals.count { $0 == .response(.client) } == 4)
-        #expect(refusals.count { $0 == .closing } == 492)
+        #expect(rejections.count { $0 == nil } == 4)
+        #expect(rejections.count { $0 == .response(.client) } == 4)
+        #expect(rejections.count { $0 == .closing } == 492)
         for client in 0..<7 {
             for _ in 0..<4 { #expect(connect("other \(client)").1 == nil) }
         }
         #expect(connections.count == 32)
-        // All allowed connections are served. One more gets a refusal if there is room for it.
+        // All allowed connections are served. One more gets a rejection if there is room for it.
         #expect(connect("last").1 == .closing)
         close(Array(ofOne.suffix(1)))
         #expect(connect("last").1 == .response(.total))

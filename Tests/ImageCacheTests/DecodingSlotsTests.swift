@@ -11,13 +11,13 @@ import Transfer
 
     private func original(_ name: String) -> ResourceKey { ResourceKey(url: name, in: .shared) }
 
-    /// The order in which turns come that are asked for, in the order given, while another one runs.
+    /// The order in which tickets come that are asked for, in the order given, while another one runs.
     private func order(
-        _ turns: [(name: String, turn: DecodingSlots.Turn, memory: Int)], memoryLimit: Int = 100
+        _ tickets: [(name: String, ticket: DecodingSlots.Ticket, memory: Int)], memoryLimit: Int = 100
     ) async -> [String] {
         let slots = DecodingSlots(width: 1, memoryLimit: memoryLimit)
         let (isHeld, order) = (Locked(true), Locked<[String]>([]))
-        let held = DecodingSlots.Turn(priority: .normal, owner: nil, cost: 1)
+        let held = DecodingSlots.Ticket(priority: .normal, owner: nil, cost: 1)
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 _ = try? await slots.run(held, memory: { 1 }, on: executor) {
@@ -25,9 +25,9 @@ import Transfer
                 }
             }
             await eventually { slots.waiting + slots.running >= 1 }
-            for (index, one) in turns.enumerated() {
+            for (index, one) in tickets.enumerated() {
                 group.addTask {
-                    _ = try? await slots.run(one.turn, memory: { one.memory }, on: executor) {
+                    _ = try? await slots.run(one.ticket, memory: { one.memory }, on: executor) {
                         order.withLock { $0.append(one.name) }
                     }
                 }
@@ -38,14 +38,15 @@ import Transfer
         return order.withLock { $0 }
     }
 
-    private func turn(_ owner: String, cost: Int = 10, _ priority: TransferPriority = .normal) -> DecodingSlots.Turn {
-        DecodingSlots.Turn(priority: priority, owner: original(owner), cost: cost)
+    private func ticket(_ owner: String, cost: Int = 10, _ priority: TransferPriority = .normal) -> DecodingSlots.Ticket
+    {
+        DecodingSlots.Ticket(priority: priority, owner: original(owner), cost: cost)
     }
 
     @Test func `an original with many sizes does not hold up the others`() async {
-        var turns = (1...6).map { ("a\($0)", turn("a"), 1) }
-        turns += [("b1", turn("b"), 1), ("c1", turn("c"), 1), ("b2", turn("b"), 1)]
-        let order = await order(turns)
+        var tickets = (1...6).map { ("a\($0)", ticket("a"), 1) }
+        tickets += [("b1", ticket("b"), 1), ("c1", ticket("c"), 1), ("b2", ticket("b"), 1)]
+        let order = await order(tickets)
         // One of each, before the second of any.
         #expect(Set(order.prefix(3)) == ["a1", "b1", "c1"], "\(order)")
         #expect(order.firstIndex(of: "b2").map { $0 < 6 } == true, "\(order)")
@@ -53,14 +54,14 @@ import Transfer
     }
 
     @Test func `a client with many originals does not hold up the others`() async {
-        func turn(_ client: String, _ original: String) -> DecodingSlots.Turn {
-            var turn = self.turn(original)
-            turn.client = client
-            return turn
+        func ticket(_ client: String, _ original: String) -> DecodingSlots.Ticket {
+            var ticket = self.ticket(original)
+            ticket.client = client
+            return ticket
         }
-        var turns = (1...6).map { ("a\($0)", turn("ann", "a\($0)"), 1) }
-        turns += [("b1", turn("ben", "b"), 1), ("b2", turn("ben", "c"), 1)]
-        let order = await order(turns)
+        var tickets = (1...6).map { ("a\($0)", ticket("ann", "a\($0)"), 1) }
+        tickets += [("b1", ticket("ben", "b"), 1), ("b2", ticket("ben", "c"), 1)]
+        let order = await order(tickets)
         #expect(Set(order.prefix(2)) == ["a1", "b1"], "\(order)")
         #expect(Set(order.prefix(4)) == ["a1", "a2", "b1", "b2"], "\(order)")
     }
@@ -76,11 +77,11 @@ import Transfer
         await withTaskGroup(of: Void.self) { group in
             func add(_ names: [String], cost: Int) async {
                 for name in names {
-                    var turn = DecodingSlots.Turn(priority: .normal, owner: nil, cost: cost)
-                    turn.client = String(name.prefix(1))
+                    var ticket = DecodingSlots.Ticket(priority: .normal, owner: nil, cost: cost)
+                    ticket.client = String(name.prefix(1))
                     let all = slots.waiting + begun.withLock { $0.count }
-                    group.addTask { [turn] in
-                        _ = try? await slots.run(turn, memory: { 1 }, on: executor) {
+                    group.addTask { [ticket] in
+                        _ = try? await slots.run(ticket, memory: { 1 }, on: executor) {
                             begun.withLock { $0.append(name) }
                             block { ended.withLock { $0.contains(name) } }
                         }
@@ -108,9 +109,9 @@ import Transfer
 
     @Test func `a large original pays for its share; priority comes before it`() async {
         let order = await order([
-            ("large1", turn("large", cost: 100), 1), ("large2", turn("large", cost: 100), 1),
-            ("small1", turn("small", cost: 10), 1), ("small2", turn("small", cost: 10), 1),
-            ("small3", turn("small", cost: 10), 1), ("urgent", turn("large", cost: 100, .high), 1),
+            ("large1", ticket("large", cost: 100), 1), ("large2", ticket("large", cost: 100), 1),
+            ("small1", ticket("small", cost: 10), 1), ("small2", ticket("small", cost: 10), 1),
+            ("small3", ticket("small", cost: 10), 1), ("urgent", ticket("large", cost: 100, .high), 1),
         ])
         #expect(order.first == "urgent", "\(order)")
         #expect(order.last == "large2", "\(order)")

@@ -42,7 +42,7 @@ struct ImageWorkFieldTests {
         let preview = ImageWorkRequest.Preview(session: 1, byteCount: 2, job: job)
         try checkFields(of: preview, over: ImageWorkRequest.Preview())
         for work: ImageWorkRequest.Work in [
-            .header(byteCount: 9), .render(rendering), .frames(frames), .preview(preview), .farewell,
+            .header(byteCount: 9), .render(rendering), .frames(frames), .preview(preview), .closeMessage,
         ] {
             try checkFields(of: ImageWorkRequest(decoder: decoder, work: work), over: ImageWorkRequest())
         }

@@ -96,9 +96,9 @@ import Testing
         (#"{"host":"http://a"}"#, .notURL("http://a")),
     ])
     func `everything else is refused, and an empty beginning is not everything`(
-        text: String, mistake: PurgeCommand.ParsingError
+        text: String, error: PurgeCommand.ParsingError
     ) {
-        #expect(throws: mistake) { try PurgeCommand.scope(of: Array(text.utf8)) }
+        #expect(throws: error) { try PurgeCommand.scope(of: Array(text.utf8)) }
     }
 
     @Test func `an entry's number survives being a text, and nothing else is one`() {

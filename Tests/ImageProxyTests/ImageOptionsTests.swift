@@ -65,8 +65,8 @@ struct ImageOptionsTests {
         #expect {
             try ImageOptions(text)
         } throws: { error in
-            let mistake = error as? ImageOptionError
-            return mistake?.code == "bad-option" && mistake?.message.contains(problem) == true
+            let optionError = error as? ImageOptionError
+            return optionError?.code == "bad-option" && optionError?.message.contains(problem) == true
         }
     }
 

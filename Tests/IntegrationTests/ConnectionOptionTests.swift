@@ -94,7 +94,7 @@ import Testing
         #expect(origin.requests.count == 3, "the cookies have changed")
     }
 
-    @Test func `a file of cookies that cannot be read, or a Cookie field beside it, is a mistake`() async throws {
+    @Test func `a file of cookies that cannot be read, or a Cookie field beside it, is an error`() async throws {
         let origin = try origin()
         let missing = try await work.fetch("-b", "no-such-jar", origin.url("/file"))
         #expect(missing.ending == .exited(2))

@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `-o with a directory is a mistake in the command line: 2, and -d is named`(isStored: Bool) async throws {
+    func `-o with a directory is an error in the command line: 2, and -d is named`(isStored: Bool) async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: content.seed, size: content.size))
         if isStored { _ = try await work.fetch(origin.url("/a")) }
         let outcome = try await work.fetch("-o", work.output(""), origin.url("/a"))

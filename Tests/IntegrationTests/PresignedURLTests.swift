@@ -82,7 +82,7 @@ struct PresignedURLTests {
         (#"{"keys": {"ignore": [{}]}}"#, "parameters"),
         (#"{"keys": {"unordered": "a"}}"#, "keys.unordered"),
     ])
-    func `a mistake in imgcache.json is one error that names the file and the member`(text: String, problem: String)
+    func `an error in imgcache.json is one error that names the file and the member`(text: String, problem: String)
         async throws
     {
         try FileManager.default.createDirectory(atPath: work.cache, withIntermediateDirectories: true)

@@ -70,7 +70,7 @@ import Testing
         (#"{"proxy": ["a"]}"#, #""proxy" is a text, a number, true or false"#), ("[]", "is not a JSON object"),
         ("{\n  \"proxy\": }", "line 2, column 12: '}' is not expected here"),
     ])
-    func `a mistake in the file names the file and the place, and nothing is done`(text: String, reason: String)
+    func `an error in the file names the file and the place, and nothing is done`(text: String, reason: String)
         async throws
     {
         try write(text)

@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `an empty --cache-dir is a mistake, and not the current folder`() async throws {
+    @Test func `an empty --cache-dir is an error, and not the current folder`() async throws {
         for command in [["fetch", origin.url("/1/a")], ["fetch", "-v", origin.url("/1/a")], ["ls"], ["clear"]] {
             #expect(try await work.command.run(command + ["--cache-dir", ""]).ending == .exited(2))
         }

@@ -27,9 +27,9 @@ struct CommentedJSONTests {
         ("{\"a\":,}", 1, 6, "',' is not expected here"), ("/", 1, 1, "'/' is not expected here"),
         ("[\"a\n\"]", 1, 4, "this character is not expected here"),
     ])
-    func `a mistake has its line and column`(text: String, line: Int, column: Int, reason: String) {
-        let mistake = CommentedJSON.Mistake(line: line, column: column, reason: reason)
-        #expect(throws: mistake) { try json(text) }
+    func `an error has its line and column`(text: String, line: Int, column: Int, reason: String) {
+        let error = CommentedJSON.SyntaxError(line: line, column: column, reason: reason)
+        #expect(throws: error) { try json(text) }
     }
 
     @Test func `plain JSON stays as it is`() throws {

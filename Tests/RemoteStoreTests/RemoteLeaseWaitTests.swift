@@ -45,15 +45,15 @@ struct RemoteLeaseWaitTests {
     }
 
     @Test func `a lease that is gone is waited for no longer`() {
-        #expect(wait().next(RemoteReading(.absent), at: start) == .goOn)
+        #expect(wait().next(RemoteReading(.absent), at: start) == .proceed)
     }
 
     @Test func `nobody waits beyond the limit`() {
         let wait = wait(limit: .seconds(4))
         #expect(
             wait.next(lease(age: 0), at: start + .milliseconds(3990)) == .look(after: .milliseconds(10)))
-        #expect(wait.next(lease(age: 0), at: start + .seconds(4)) == .goOn)
-        #expect(wait.next(lease(age: 9), at: start + .seconds(5)) == .goOn)
+        #expect(wait.next(lease(age: 0), at: start + .seconds(4)) == .proceed)
+        #expect(wait.next(lease(age: 9), at: start + .seconds(5)) == .proceed)
     }
 
     @Test func `the successor is waited for, as long as it renews the lease`() {
@@ -69,7 +69,7 @@ struct RemoteLeaseWaitTests {
         let wait = wait()
         _ = wait.next(lease(age: 4), at: start)
         wait.refused(at: start)
-        #expect(wait.next(lease(age: 7), at: start + .seconds(3)) == .goOn)
+        #expect(wait.next(lease(age: 7), at: start + .seconds(3)) == .proceed)
     }
 
     @Test func `without the store's times a lease is as old as it was seen unchanged`() {

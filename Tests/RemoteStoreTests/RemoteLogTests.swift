@@ -6,45 +6,45 @@ import Testing
 struct RemoteLogTests {
     // MARK: Writing
 
-    /// Appends an entry; the bell's summary is the first byte of each entry so far.
+    /// Appends an entry; the log head's summary is the first byte of each entry so far.
     private func append(_ content: [UInt8], to log: RemoteLog) async throws(RemoteError) -> RemoteLogPosition {
         try await log.append(content) { former, entries in
             let position = entries.last?.position ?? former.position
-            return RemoteBell(position, summary: former.summary.map { $0 + entries.compactMap(\.content?.first) })
+            return LogHead(position, summary: former.summary.map { $0 + entries.compactMap(\.content?.first) })
         }.position
     }
 
-    private func bell(_ tier: MemoryTier) async throws -> RemoteBell {
-        try #require(try await tier.get(RemoteBell.name).flatMap { RemoteBell($0) })
+    private func logHead(_ tier: MemoryTier) async throws -> LogHead {
+        try #require(try await tier.get(LogHead.name).flatMap { LogHead($0) })
     }
 
-    @Test func `a bell sums up all entries to its position, also those behind a bell that lags`() async throws {
+    @Test func `a log head sums up all entries to its position, also those behind a log head that lags`() async throws {
         let tier = MemoryTier()
         let log = RemoteLog(tier, honoursConditions: true)
         _ = try await append([1], to: log)
-        let late = try await bell(tier)
+        let late = try await logHead(tier)
         _ = try await append([2], to: log)
-        _ = try await tier.put(late.encoded(), at: RemoteBell.name, .none)
+        _ = try await tier.put(late.encoded(), at: LogHead.name, .none)
         _ = try await append([3], to: log)
-        #expect(try await bell(tier).summary == [1, 2, 3])
+        #expect(try await logHead(tier).summary == [1, 2, 3])
     }
 
-    @Test func `a bell in place of bytes that are none does not pretend to know the entries before`() async throws {
+    @Test func `a log head in place of bytes that are none does not pretend to know the entries before`() async throws {
         let tier = MemoryTier()
-        _ = try await tier.put(Array("garbage".utf8), at: RemoteBell.name, .none)
+        _ = try await tier.put(Array("garbage".utf8), at: LogHead.name, .none)
         _ = try await append([1], to: RemoteLog(tier, honoursConditions: true))
-        #expect(try await bell(tier).summary == nil)
+        #expect(try await logHead(tier).summary == nil)
     }
 
     @Test(arguments: [true, false])
-    func `entries get ascending numbers, and the bell names the last one`(_ honours: Bool) async throws {
+    func `entries get ascending numbers, and the log head names the last one`(_ honours: Bool) async throws {
         let tier = MemoryTier(honoursConditions: honours)
         let log = RemoteLog(tier, honoursConditions: honours)
         let first = try await append([1], to: log)
         let second = try await append([2], to: log)
         #expect(first.entry == 1 && second.entry == 2 && first.log == second.log)
         #expect(try await tier.get(second.name) == [2])
-        #expect(try await tier.get(RemoteBell.name).flatMap { RemoteBell($0) }?.position == second)
+        #expect(try await tier.get(LogHead.name).flatMap { LogHead($0) }?.position == second)
     }
 
     @Test func `of many who write at once none is lost`() async throws {
@@ -58,31 +58,31 @@ struct RemoteLogTests {
         #expect(positions.map(\.entry).sorted() == Array(1...50) && Set(positions.map(\.log)).count == 1)
     }
 
-    @Test func `a bell that lags behind, and one that is no bell, lose nothing`() async throws {
+    @Test func `a log head that lags behind, and one that is no log head, lose nothing`() async throws {
         let tier = MemoryTier()
         let log = RemoteLog(tier, honoursConditions: true)
         let first = try await append([1], to: log)
         _ = try await append([2], to: log)
-        _ = try await tier.put(RemoteBell(first, summary: []).encoded(), at: RemoteBell.name, .none)
+        _ = try await tier.put(LogHead(first, summary: []).encoded(), at: LogHead.name, .none)
         #expect(try await append([3], to: log).entry == 3)
-        _ = try await tier.put(Array("garbage".utf8), at: RemoteBell.name, .none)
+        _ = try await tier.put(Array("garbage".utf8), at: LogHead.name, .none)
         let anew = try await append([4], to: log)
         #expect(anew.entry == 1 && anew.log != first.log)
     }
 
     // MARK: Positions
 
-    @Test func `a position survives as a number and as a bell`() {
+    @Test func `a position survives as a number and as a log head`() {
         let position = RemoteLogPosition(log: 1 << 23 - 1, entry: 1 << 40 - 1)
         #expect(RemoteLogPosition(number: position.number) == position && position.number > 0)
         for summary: [UInt8]? in [nil, [], [10, 0, 10]] {
-            let bell = RemoteBell(position, summary: summary)
-            #expect(RemoteBell(bell.encoded()) == bell && bell.encoded() != bell.encoded())
+            let logHead = LogHead(position, summary: summary)
+            #expect(LogHead(logHead.encoded()) == logHead && logHead.encoded() != logHead.encoded())
         }
     }
 
     @Test(arguments: ["", "1", "1 2", "0 1 a", "1 -1 a", "8388608 1 a", "1 1099511627776 a", "a b c", "1 1 a b"])
-    func `what is no bell is none`(text: String) { #expect(RemoteBell(Array(text.utf8)) == nil) }
+    func `what is no log head is none`(text: String) { #expect(LogHead(Array(text.utf8)) == nil) }
 
     // MARK: Reading
 
@@ -95,11 +95,11 @@ struct RemoteLogTests {
         var place: RemoteLogCursor.Place { cursor.place }
 
         /// Reads the log whose present entries are these; returns those read, and true if some were missed.
-        func read(bell: RemoteLogPosition?, _ entries: [Int64]) -> (read: [Int64], missed: Bool) {
-            var missed = cursor.rang(bell)
+        func read(logHead: RemoteLogPosition?, _ entries: [Int64]) -> (read: [Int64], missed: Bool) {
+            var missed = cursor.advanced(logHead)
             var read: [Int64] = []
             while let next = cursor.next {
-                if next.log == bell?.log, entries.contains(next.entry) {
+                if next.log == logHead?.log, entries.contains(next.entry) {
                     read.append(next.entry)
                     cursor.found()
                 } else if cursor.absent() {
@@ -118,34 +118,35 @@ struct RemoteLogTests {
 
     @Test func `a machine that is new begins at the end`() {
         let subject = Subject(.unknown)
-        #expect(subject.read(bell: position(5), [3, 4, 5, 6]) == ([6], false))
+        #expect(subject.read(logHead: position(5), [3, 4, 5, 6]) == ([6], false))
         #expect(subject.place == .at(position(6)))
     }
 
     @Test func `one that was there before the first entry reads all of them`() {
         let subject = Subject(.unknown)
-        #expect(subject.read(bell: nil, []) == ([], false))
-        #expect(subject.read(bell: position(2), [1, 2, 3]) == ([1, 2, 3], false))
+        #expect(subject.read(logHead: nil, []) == ([], false))
+        #expect(subject.read(logHead: position(2), [1, 2, 3]) == ([1, 2, 3], false))
     }
 
-    @Test func `one that was away reads what it has missed, also behind a bell that lags`() {
+    @Test func `one that was away reads what it has missed, also behind a log head that lags`() {
         let subject = Subject(.at(position(2)))
-        #expect(subject.read(bell: position(4), [3, 4, 5]) == ([3, 4, 5], false))
-        #expect(subject.read(bell: position(3), [3, 4, 5]) == ([], false))
+        #expect(subject.read(logHead: position(4), [3, 4, 5]) == ([3, 4, 5], false))
+        #expect(subject.read(logHead: position(3), [3, 4, 5]) == ([], false))
     }
 
     @Test func `entries that are deleted already were missed, and later ones are read`() {
         let subject = Subject(.at(position(2)))
-        #expect(subject.read(bell: position(9), [8, 9, 10]) == ([10], true))
+        #expect(subject.read(logHead: position(9), [8, 9, 10]) == ([10], true))
         #expect(subject.place == .at(position(10)))
     }
 
     @Test func `a log that was begun anew was missed`() {
         let subject = Subject(.at(position(2)))
-        #expect(subject.read(bell: position(1, log: 8), [1, 2]) == ([2], true))
+        #expect(subject.read(logHead: position(1, log: 8), [1, 2]) == ([2], true))
         let absent = Subject(.at(position(2)))
-        #expect(absent.read(bell: nil, []) == ([], false))
-        #expect(absent.read(bell: position(1, log: 8), [1, 2]) == ([1, 2], false), "not by one who saw its beginning")
+        #expect(absent.read(logHead: nil, []) == ([], false))
+        #expect(
+            absent.read(logHead: position(1, log: 8), [1, 2]) == ([1, 2], false), "not by one who saw its beginning")
     }
 
     @Test func `the place survives as a number`() {

@@ -25,14 +25,14 @@ struct RemoteProbeTests {
     }
 
     @Test func `a store that refuses the second upload honours conditions, and nothing is left there`() async throws {
-        for refusal in [HTTPResponse.Status.preconditionFailed, .conflict] {
+        for rejection in [HTTPResponse.Status.preconditionFailed, .conflict] {
             let uploads = Locked(0)
             let (outcome, requests) = try await outcome { request in
                 guard request.method == .put else { return .response(.noContent) }
                 return .response(
                     uploads.withLock {
                         $0 += 1; return $0
-                    } == 1 ? .ok : refusal)
+                    } == 1 ? .ok : rejection)
             }
             #expect(outcome == .success(.honoursConditions))
             #expect(requests.map(\.method) == [.put, .put, .delete])
@@ -53,12 +53,12 @@ struct RemoteProbeTests {
     }
 
     @Test func `refused credentials and a missing bucket are told apart from other failures`() async throws {
-        let cases: [(HTTPResponse.Status, String, RemoteError.Refusal?)] = [
+        let cases: [(HTTPResponse.Status, String, RemoteError.Rejection?)] = [
             (.forbidden, "InvalidAccessKeyId", .credentials), (.forbidden, "SignatureDoesNotMatch", .credentials),
             (.unauthorized, "", .credentials), (.notFound, "NoSuchBucket", .noBucket),
             (.forbidden, "RequestTimeTooSkewed", nil), (.internalServerError, "InternalError", nil),
         ]
-        for (status, code, refusal) in cases {
+        for (status, code, rejection) in cases {
             let (outcome, _) = try await outcome { _ in
                 .response(status, body: Array("<Error><Code>\(code)</Code></Error>".utf8))
             }
@@ -66,7 +66,7 @@ struct RemoteProbeTests {
                 Issue.record("\(outcome)")
                 continue
             }
-            #expect(error.refusal == refusal)
+            #expect(error.rejection == rejection)
         }
     }
 }

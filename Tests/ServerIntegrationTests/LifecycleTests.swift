@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test
-    func `SIGHUP takes over what can be, says what cannot, and keeps the former settings after a mistake`() async throws
+    func `SIGHUP takes over what can be, says what cannot, and keeps the former settings after an error`() async throws
     {
         let directory = try TestDirectory()
         let origin = try ScriptedOrigin(serving: Representation(seed: 3, size: 100))

@@ -402,7 +402,7 @@ import URLSigning
             let expected = Set(["a", "b"].flatMap { name in ["one", "two"].map { "/\($0)/x 200 \(name) /p/x" } })
             #expect(Set(counts.keys).isSubset(of: expected), "\(counts)")
         }
-        // THEN a mistake in one origin leaves the other one as it was, too
+        // THEN an error in one origin leaves the other one as it was, too
         try directory.write(settings(b, a, #", "origin-timeout": "soon""#), to: "server.json")
         server.process.send(signal: SIGHUP)
         #expect(

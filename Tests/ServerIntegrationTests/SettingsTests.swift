@@ -48,7 +48,7 @@ import Testing
         #expect(wrong.ending == .exited(2) && wrong.errorOutput.contains("max-requests \"many\""), "\(wrong)")
     }
 
-    @Test func `the settings for Kubernetes, and the rules of lifetimes on the page, are read without a mistake`()
+    @Test func `the settings for Kubernetes, and the rules of lifetimes on the page, are read without an error`()
         async throws
     {
         var root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
@@ -71,7 +71,7 @@ import Testing
         ("/news/*", "ttl=1m", "must consist of"), ("404", "default-ttl=soon", "must be a duration"),
         ("404", "", "has no lifetime"),
     ])
-    func `a mistake in ttl-rules names the pattern`(pattern: String, lifetimes: String, problem: String) async throws {
+    func `an error in ttl-rules names the pattern`(pattern: String, lifetimes: String, problem: String) async throws {
         let file = "{\"origin\": \"http://a\", \"ttl-rules\": {\"\(pattern)\": \"\(lifetimes)\"}}"
         let outcome = try await run("--check", file: file)
         if problem == "nothing" {
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `a mistake names file, key and value, and ends with 2 before anything listens`() async throws {
+    @Test func `an error names file, key and value, and ends with 2 before anything listens`() async throws {
         let origin = #""origin": "http://a""#
         for (file, parts) in [
             (

@@ -104,7 +104,7 @@ struct OriginSettingTests {
         (#""a b": {}"#, "origins.a b: is no name"),
         (#""default": {"match": "/a/", "url": "https://a"}"#, "origins.default: is the name of"),
     ])
-    func `a mistake is named with its line and its setting`(origin: String, message: String) throws {
+    func `an error is named with its line and its setting`(origin: String, message: String) throws {
         let error = #expect(throws: SettingError.self) {
             try configuration("{\n\"origin\": \"https://rest.example\",\n\"origins\": {\n  \(origin)\n}}")
         }

@@ -30,7 +30,7 @@ struct RepeatedSettingTests {
         #expect(SettingFileKeys(json.utf8).repeated?.joined(separator: ".") == key)
     }
 
-    @Test func `a mistake in the origin does not show the password in it`() {
+    @Test func `an error in the origin does not show the password in it`() {
         let sources = { try SettingSources(options: ["origin": "http://ann:secret@a?b"], environment: [:], file: nil) }
         let error = #expect(throws: SettingError.self) { try sources().configuration() }
         #expect(error.map { "\($0)".contains("secret") } == false)

@@ -106,7 +106,7 @@ struct SettingTests {
     @Test(arguments: ["8080", ":8080", "::1:8080", "a:99999", "a:", "[]:80", ""])
     func `no addresses`(text: String) { #expect(ListenAddress(text) == nil) }
 
-    @Test func `what can be reloaded is taken over, the rest is named; after a mistake everything stays`() throws {
+    @Test func `what can be reloaded is taken over, the rest is named; after an error everything stays`() throws {
         let current = CurrentConfiguration(try configuration(options: ["queue-length": "1", "widths": "100"]))
         let new = try configuration(options: ["queue-length": "2", "max-url-length": "100"])
         #expect(try current.reload(new) == ["max-url-length"])

@@ -76,7 +76,7 @@ extension Index {
         do throws(StoreError) {
             isReplaced = try changeWithRoom(for: max(0, reserved - entry.allocated)) { (totals) throws(StoreError) in
                 guard try catalogue().entries.entry(entry.id)?.checksum == entry.checksum, try !isHeld(entry.id),
-                    try doom(entry.id, &totals)
+                    try markDeleted(entry.id, &totals)
                 else { return false }
                 totals.doomed -= try catalogue().deletedBodies.delete(entry.id)
                 try insertPartial(id: record.id, claim: claim, key: record.key, reserved: reserved, &totals)

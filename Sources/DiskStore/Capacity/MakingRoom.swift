@@ -150,7 +150,7 @@ extension Index {
         let victims = try change { (totals) throws(StoreError) in
             let batch = try choose(catalogue())
             let victims = EvictionPlan.victims(batch, atLeast: bytes)
-            for victim in victims { _ = try doom(victim.id, &totals) }
+            for victim in victims { _ = try markDeleted(victim.id, &totals) }
             return victims
         }
         let now = now

@@ -118,21 +118,21 @@ extension Index {
     /// Removes entries, also on a full disk.
     func removeCounted(_ ids: [Int64]) throws(StoreError) -> PruneResult {
         let doomed: (ids: [Int64], bytes: Int64)
-        do throws(StoreError) { doomed = try doom(ids) } catch  where error.code == .full {
+        do throws(StoreError) { doomed = try markDeleted(ids) } catch  where error.code == .full {
             // On a disk too full for a transaction the files are deleted first: a row without its file is a miss.
             for id in ids { _ = try deleteUnlessInUse(id) }
-            doomed = try doom(ids)
+            doomed = try markDeleted(ids)
         }
         // If the disk is full again, the next sweep deletes the rows.
         do throws(StoreError) { _ = try deleteDoomed(doomed.ids) } catch  where error.code == .full {}
         return PruneResult(entries: doomed.ids.count, bytes: doomed.bytes)
     }
 
-    private func doom(_ ids: [Int64]) throws(StoreError) -> (ids: [Int64], bytes: Int64) {
+    private func markDeleted(_ ids: [Int64]) throws(StoreError) -> (ids: [Int64], bytes: Int64) {
         try change { (totals) throws(StoreError) in
             let before = totals.bodies
             var doomed: [Int64] = []
-            for id in ids where try doom(id, &totals) { doomed.append(id) }
+            for id in ids where try markDeleted(id, &totals) { doomed.append(id) }
             return (doomed, before - totals.bodies)
         }
     }

@@ -28,8 +28,8 @@ extension Index {
         try requireCurrent(generation)
         try writeAccesses(&totals)
         var effects = SharedChange.Effects()
-        effects.replaced = try doomVariants(of: new, &totals)
-        if !body.isTransient { effects.replaced += try doomExcessEntries(&totals) }
+        effects.replaced = try markVariantsDeleted(of: new, &totals)
+        if !body.isTransient { effects.replaced += try markExcessEntriesDeleted(&totals) }
         let id: Int64
         if let partial = body.partial {
             id = partial.id
@@ -47,7 +47,7 @@ extension Index {
         effects.noted = placing.noted
         placing.entry = try insert(new, body, id: id, &totals)
         if !body.isTransient { try holdIfPinned(id, key: new.key, allocated: body.allocated, &totals) }
-        if body.isTransient { _ = try doom(id, &totals) }
+        if body.isTransient { _ = try markDeleted(id, &totals) }
         return effects
     }
 
@@ -116,15 +116,15 @@ extension Index {
     }
 
     /// Marks for deletion the entry that a new one replaces, and the least recently used of the other variants beyond the limit.
-    private func doomVariants(of new: NewEntry, _ totals: inout Totals) throws(StoreError) -> [Int64] {
+    private func markVariantsDeleted(of new: NewEntry, _ totals: inout Totals) throws(StoreError) -> [Int64] {
         let catalogue = try catalogue()
         var old = try catalogue.entries.entry(of: new.key, variant: new.variant).map { [$0.id] } ?? []
-        for id in old { _ = try doom(id, &totals) }
+        for id in old { _ = try markDeleted(id, &totals) }
         guard new.variantLimit < .max, !new.variant.isEmpty else { return old }
         let excess = try catalogue.entries.variantCount(of: new.key) + 1 - Int64(max(1, new.variantLimit))
         guard excess > 0 else { return old }
         let oldest = try catalogue.entries.oldestVariants(of: new.key, count: excess)
-        for id in oldest { _ = try doom(id, &totals) }
+        for id in oldest { _ = try markDeleted(id, &totals) }
         old += oldest
         return old
     }

@@ -43,7 +43,7 @@ struct EntryLimits: Equatable, Sendable {
 extension Index {
     /// Marks for deletion the entries that must be removed before one more is stored: first expired ones, then the least recently used.
     /// Must be called inside a transaction.
-    func doomExcessEntries(_ totals: inout Totals) throws(StoreError) -> [Int64] {
+    func markExcessEntriesDeleted(_ totals: inout Totals) throws(StoreError) -> [Int64] {
         let excess = min(limits.excess(of: totals.entries), budget.evictionBatch)
         guard excess > 0 else { return [] }
         let catalogue = try catalogue()
@@ -54,7 +54,7 @@ extension Index {
         }
         let going = victims.prefix(Int(excess))
         for victim in going {
-            _ = try doom(victim.id, &totals)
+            _ = try markDeleted(victim.id, &totals)
             evictions.note(lastUse: victim.lastUse, allocated: victim.allocated, now: now)
         }
         return going.map(\.id)

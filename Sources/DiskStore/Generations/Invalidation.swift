@@ -60,7 +60,7 @@ extension DiskStore {
             if ids.isEmpty { return generation }
             let (removed, noted) = try index.change { (totals) throws(StoreError) in
                 var removed: [Int64] = []
-                for id in ids where try index.doom(id, &totals) { removed.append(id) }
+                for id in ids where try index.markDeleted(id, &totals) { removed.append(id) }
                 return (removed, try index.noted(generation))
             }
             try index.deleteDoomed(removed)

@@ -34,7 +34,7 @@ final class Index {
     /// The size of indexes that were moved aside, which counts as well.
     var asideBytes: Int64 = 0
     var evictions = EvictionStatistics()
-    var hasTidiedPartials = false
+    var hasRecoveredPartials = false
     /// The greatest number of a partial when their folder was last listed; nil before.
     var lastPartial: Int64?
     /// This process's run, as soon as it holds a body.
@@ -132,7 +132,7 @@ final class Index {
     func exists(_ id: Int64) throws(StoreError) -> Bool { try catalogue().entries.contains(id) }
 
     /// Marks an entry for deletion: look-ups no longer find it, and its bytes still count.
-    func doom(_ id: Int64, _ totals: inout Totals) throws(StoreError) -> Bool {
+    func markDeleted(_ id: Int64, _ totals: inout Totals) throws(StoreError) -> Bool {
         let catalogue = try catalogue()
         guard let allocated = try catalogue.entries.delete(id) else { return false }
         try catalogue.deletedBodies.insert(id, allocated: allocated)
@@ -162,7 +162,7 @@ final class Index {
             if holds { try index.hold(entry.id, allocated: entry.allocated, &totals) }
             guard let variant, variant != entry.variant else { return effects }
             if let other = try catalogue.entries.entry(of: entry.key, variant: variant), other.id != entry.id {
-                if try index.doom(other.id, &totals) { effects.replaced.append(other.id) }
+                if try index.markDeleted(other.id, &totals) { effects.replaced.append(other.id) }
             }
             try catalogue.entries.save(variant: variant, of: entry.id)
             return effects

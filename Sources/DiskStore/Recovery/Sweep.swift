@@ -140,8 +140,8 @@ extension Index {
     /// Recovers the folder of partials, once in the life of this store: leftovers of a kill wait no longer than for the
     /// next process that writes. Failures are left to the next process.
     func recoverPartialsOnce() {
-        if hasTidiedPartials || configuration.isReadOnly { return }
-        hasTidiedPartials = true
+        if hasRecoveredPartials || configuration.isReadOnly { return }
+        hasRecoveredPartials = true
         var result = SweepResult()
         try? sweepPartials(&result)
     }

@@ -55,13 +55,13 @@ extension SchemaMigration {
         defer { select.finalize() }
         let insert = try connection.prepare("INSERT INTO entries VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")
         defer { insert.finalize() }
-        let doom = try connection.prepare("INSERT OR REPLACE INTO doomed (id, allocated) VALUES (?1, ?2)")
-        defer { doom.finalize() }
+        let markDeleted = try connection.prepare("INSERT OR REPLACE INTO doomed (id, allocated) VALUES (?1, ?2)")
+        defer { markDeleted.finalize() }
         while try select.step() {
             let old = NewEntry(
                 key: EntryKey(select.text(2)), variant: select.text(3), url: select.text(4), metadata: select.bytes(10))
             guard let new = migrator.migrated(old, from: 1), new.key == old.key else {
-                try doom.bind(1, select.integer(0)).bind(2, select.integer(6)).run()
+                try markDeleted.bind(1, select.integer(0)).bind(2, select.integer(6)).run()
                 continue
             }
             insert.bind(1, select.integer(0)).bind(2, select.integer(1)).bind(3, new.key.value).bind(4, new.variant)

@@ -7,7 +7,7 @@ extension Connection {
     func advance(_ context: ChannelHandlerContext) {
         do throws(RequestError) {
             while phase == .reading, context.channel.isWritable {
-                if try respondAgain(context) { continue }
+                if try replay(context) { continue }
                 let start = reader.isBetweenRequests ? pending.readerIndex : nil
                 guard let step = try reader.next(&pending) else { break }
                 switch step {
@@ -93,9 +93,9 @@ extension Connection {
         if isDraining { current.keepsAlive = false }
         self.current = current
         if let ready = listener.handler.readyResponse(to: request) {
-            respondNow(ready, context)
+            writeImmediately(ready, context)
         } else {
-            respondLater(request, context)
+            handleAsynchronously(request, context)
         }
     }
 
@@ -119,6 +119,6 @@ extension Connection {
                 received: .now))
         refused.isMalformed = true
         current = refused
-        respondNow(response, context)
+        writeImmediately(response, context)
     }
 }

@@ -5,7 +5,7 @@ import NIOCore
 
 extension Connection {
     /// Handles the request in a task, which writes the response piece by piece.
-    func respondLater(_ request: Request, _ context: ChannelHandlerContext) {
+    func handleAsynchronously(_ request: Request, _ context: ChannelHandlerContext) {
         phase = .responding
         deadline = nil
         let writer = ResponseWriter(self, context)
@@ -45,7 +45,7 @@ extension Connection {
     }
 
     /// Writes an available response immediately or, if it is large, as fast as the client accepts it.
-    func respondNow(_ response: Response, _ context: ChannelHandlerContext) {
+    func writeImmediately(_ response: Response, _ context: ChannelHandlerContext) {
         guard let rest = send(response, context) else { return }
         phase = .responding
         write(available: rest, context)?.assumeIsolated().whenComplete { result in

@@ -5,7 +5,7 @@ import NIOCore
 /// A connection: reads requests, passes them to the handler one after the other, and writes the responses.
 ///
 /// An available response (``RequestHandler/readyResponse(to:)``) is sent immediately, on the event loop, without a task. If it can be
-/// reused, it is also sent to later equal requests without calling the handler (``PreparedResponses``). Pipelined requests wait in
+/// reused, it is also sent to later equal requests without calling the handler (``SerializedResponses``). Pipelined requests wait in
 /// `pending`; at 64 KiB, reading from the socket stops.
 final class Connection: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
@@ -26,7 +26,7 @@ final class Connection: ChannelDuplexHandler {
     let listener: Listener
     let fairness: WriteFairness
     /// The event loop's.
-    let prepared: PreparedResponses
+    let prepared: SerializedResponses
     var phase = Phase.reading
     var reader: RequestReader
     var pending = ByteBuffer()
@@ -65,7 +65,7 @@ final class Connection: ChannelDuplexHandler {
     private static let mostPending = 64 << 10
     private static let mostLingering = 1 << 20
 
-    init(listener: Listener, fairness: WriteFairness, prepared: PreparedResponses) {
+    init(listener: Listener, fairness: WriteFairness, prepared: SerializedResponses) {
         self.listener = listener
         self.fairness = fairness
         self.prepared = prepared
@@ -81,7 +81,7 @@ final class Connection: ChannelDuplexHandler {
         isDraining = listener.connections.isDraining
         isHeadTimed = !isDraining
         expect(within: isDraining ? Self.firstRequestWhileDraining : listener.settings.headTimeout, context)
-        do throws(ConnectionRegistry.Refusal) {
+        do throws(ConnectionRegistry.Rejection) {
             let isForMany = listener.settings.trustedProxies.contains(client)
             try listener.connections.admit(context.channel, for: isForMany ? nil : client.subscriber)
         } catch {

@@ -36,21 +36,21 @@ final class ConnectionAcceptor: ChannelDuplexHandler {
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         channel.closeFuture.hop(to: context.eventLoop).whenComplete { _ in
             bound.value.closing -= 1
-            bound.value.goOn()
+            bound.value.resumeAccepting()
         }
         channel.close(promise: nil)
     }
 
     func read(context: ChannelHandlerContext) {
         isHeld = true
-        goOn()
+        resumeAccepting()
     }
 
     /// Accepts further connections, if the socket would and may.
-    private func goOn() {
+    private func resumeAccepting() {
         guard isHeld, closing < Self.mostClosing, let context else { return }
         let (bound, loop) = (NIOLoopBound(self, eventLoop: context.eventLoop), context.eventLoop)
-        guard !connections.waitsForDecisions(then: { loop.execute { bound.value.goOn() } }) else { return }
+        guard !connections.waitsForDecisions(then: { loop.execute { bound.value.resumeAccepting() } }) else { return }
         isHeld = false
         context.read()
     }

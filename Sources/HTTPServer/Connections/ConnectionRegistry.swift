@@ -12,12 +12,12 @@ package final class ConnectionRegistry: Sendable {
         /// The connections that get an error response.
         var refused: Set<ObjectIdentifier> = []
         /// The connections that are neither served nor refused yet.
-        var undecided: Set<ObjectIdentifier> = []
-        /// Called once when `undecided` becomes empty.
+        var pendingAdmissions: Set<ObjectIdentifier> = []
+        /// Called once when `pendingAdmissions` becomes empty.
         var whenDecided: (@Sendable () -> Void)?
 
         mutating func decided(_ id: ObjectIdentifier) -> (@Sendable () -> Void)? {
-            guard undecided.remove(id) != nil, undecided.isEmpty else { return nil }
+            guard pendingAdmissions.remove(id) != nil, pendingAdmissions.isEmpty else { return nil }
             defer { whenDecided = nil }
             return whenDecided
         }
@@ -29,7 +29,7 @@ package final class ConnectionRegistry: Sendable {
     private struct Client { var name: String? }
 
     /// The reason for which a connection is not served.
-    enum Refusal: Error, Hashable {
+    enum Rejection: Error, Hashable {
         /// It gets an error, which the client has time to read.
         case response(ShareLimiter.Shortage)
         /// The connection is closed without a response, because too many connections already get an error.
@@ -59,7 +59,7 @@ package final class ConnectionRegistry: Sendable {
         let isTaken = state.withLock { state in
             guard state.channels.count < state.limiter.limits.total + mostRefused else { return false }
             state.channels[ObjectIdentifier(channel)] = channel
-            state.undecided.insert(ObjectIdentifier(channel))
+            state.pendingAdmissions.insert(ObjectIdentifier(channel))
             return true
         }
         if isTaken { channel.closeFuture.whenComplete { [self] _ in remove(channel) } }
@@ -70,7 +70,9 @@ package final class ConnectionRegistry: Sendable {
     /// connection that will be refused may occupy the slot of one that would be served.
     func waitsForDecisions(then action: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
-            guard state.channels.count >= state.limiter.limits.total, !state.undecided.isEmpty else { return false }
+            guard state.channels.count >= state.limiter.limits.total, !state.pendingAdmissions.isEmpty else {
+                return false
+            }
             state.whenDecided = action
             return true
         }
@@ -79,9 +81,9 @@ package final class ConnectionRegistry: Sendable {
     /// Counts an accepted connection, which is served unless this throws.
     ///
     /// - Parameter client: nil for a proxy of several clients, to which only the total limit applies.
-    func admit(_ channel: any Channel, for client: String?) throws(Refusal) {
+    func admit(_ channel: any Channel, for client: String?) throws(Rejection) {
         let id = ObjectIdentifier(channel)
-        let (refusal, action) = state.withLock { state -> (Refusal?, (@Sendable () -> Void)?) in
+        let (rejection, action) = state.withLock { state -> (Rejection?, (@Sendable () -> Void)?) in
             let action = state.decided(id)
             do throws(ShareLimiter.Shortage) {
                 try state.limiter.take(for: client)
@@ -98,7 +100,7 @@ package final class ConnectionRegistry: Sendable {
             }
         }
         action?()
-        if let refusal { throw refusal }
+        if let rejection { throw rejection }
     }
 
     private func remove(_ channel: any Channel) {

@@ -10,13 +10,13 @@ package enum ListeningSocket {
         on address: ListenAddress, group: MultiThreadedEventLoopGroup, listener: Listener
     ) async throws -> any Channel {
         var fairness: [ObjectIdentifier: NIOLoopBound<WriteFairness>] = [:]
-        var prepared: [ObjectIdentifier: NIOLoopBound<PreparedResponses>] = [:]
+        var prepared: [ObjectIdentifier: NIOLoopBound<SerializedResponses>] = [:]
         for loop in group.makeIterator() {
             fairness[ObjectIdentifier(loop)] = try await WriteFairness.start(on: loop)
             prepared[ObjectIdentifier(loop)] = try await loop.submit {
                 let settings = listener.settings
                 return NIOLoopBound(
-                    PreparedResponses(limits: settings.limits, idName: settings.idField?.rawName), eventLoop: loop)
+                    SerializedResponses(limits: settings.limits, idName: settings.idField?.rawName), eventLoop: loop)
             }.get()
         }
         return try await ServerBootstrap(group: group)

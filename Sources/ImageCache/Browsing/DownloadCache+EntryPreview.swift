@@ -28,16 +28,16 @@ extension DownloadCache {
             }
         }
         // Clients' requests go first.
-        var turn = DecodingSlots.Turn(priority: .background, owner: nil, cost: ImageRenderer.headerCost)
+        var ticket = DecodingSlots.Ticket(priority: .background, owner: nil, cost: ImageRenderer.headerCost)
         let renderer = pipeline.renderer
-        guard let body, let read = try? await renderer.header(of: body, turn, decoder).get(),
+        guard let body, let read = try? await renderer.header(of: body, ticket, decoder).get(),
             let target = try? decoder.target(sizing, of: read.header)
         else { return nil }
         let header = read.header
         let encoding = ImageEncoder.png().memory(width: target.width, height: target.height, isOpaque: false)
         let memory = header.memory(at: target.scale) + target.memory + encoding
-        turn.cost = header.pixelCount
-        return try await renderer.slots.run(turn, memory: { memory }, on: renderer.executor) {
+        ticket.cost = header.pixelCount
+        return try await renderer.slots.run(ticket, memory: { memory }, on: renderer.executor) {
             let encoder: ImageEncoder = header.mayHaveAlpha ? .png() : .jpeg(quality: 75)
             let bytes = try? renderer.thumbnail(
                 of: body.descriptor, byteCount: Int(body.size), sizing, decoder, as: encoder, after: read.work)

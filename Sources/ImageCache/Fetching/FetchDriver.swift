@@ -27,8 +27,8 @@ struct FetchDriver {
     private var file: CachedFile?
 
     // The result of the shared store, and the state in which the origin is asked.
-    private var remote: RemoteFinding?
-    private var fill: RemoteFill?
+    private var remote: RemoteLookupResult?
+    private var fill: FillContext?
 
     // The response of the origin.
     private var sink: ResponseSink?
@@ -158,7 +158,7 @@ struct FetchDriver {
         file = try fetcher.open(candidate, for: resolved, as: .stale, status, bytesTransferred: received)
         guard file != nil else { return .evicted }
         // Readers that have the head, or bytes, of the response that was cut must not get the rest of this one.
-        fetch.growth.restart()
+        fetch.bodyProgress.restart()
         return .opened
     }
 
@@ -189,9 +189,9 @@ struct FetchDriver {
         status.stored = true
         status.collapsed = true
         fetch.start.fulfill(
-            .growing(
+            .live(
                 followable.response.withEmptyCookies, status, version: followable.version,
-                subscription.context.growth))
+                subscription.context.bodyProgress))
         // Readers have the head, so a failure of the other fetch also ends this one.
         file = try await subscription.value().sharing(true)
         return .followed
@@ -214,7 +214,7 @@ struct FetchDriver {
         announceRunning()
         guard let source = fetcher.remoteSource else { return .remoteMissed }
         let found = try await source.find(
-            RemoteLook(resolved: resolved, generation: generation, task: task, consumer: consumer))
+            RemoteLookup(resolved: resolved, generation: generation, task: task, consumer: consumer))
         (remote, fill) = (found, found.fill)
         if found.entry != nil { return .remoteStored }
         if found.wasAsked { fetcher.remote?.noteLookUp(found.hasParts) }
@@ -267,15 +267,15 @@ struct FetchDriver {
         case .first:
             announceRunning()
             fetcher.sweeper?.startOnce()
-            let fill = fill ?? RemoteFill(knowing: fetcher.remote?.knownPosition)
+            let fill = fill ?? FillContext(knowing: fetcher.remote?.knownPosition)
             self.fill = fill
             fill.lease?.keep(during: fetch)
             fetch.shared.withLock { $0.fill = fill }
         // Readers of the file may have got blocks that were altered.
-        case .repair: fetch.growth.restart()
+        case .repair: fetch.bodyProgress.restart()
         case .fromStart:
             joinsByDigest = false
-            fetch.growth.restart()
+            fetch.bodyProgress.restart()
             fetch.trace.notify("* starting over: the joined body has another digest\n")
         case .withoutStoredBodies: mayReuseBodies = false
         case .unconditional, .withoutPartial: break
@@ -298,14 +298,14 @@ struct FetchDriver {
         forwardStatus = result.head.status.code
         let (fetcher, resolved, former) = (fetcher, resolved, generation)
         generation = await fetch.invalidateOnce { fetcher.invalidate(after: result.head, resolved, former) }
-        if let passed = sink.passed {
+        if let passed = sink.passthrough {
             passed.finish(.success(()))
-            sink.leavePartials()
+            sink.keepPartials()
             return .passedThrough
         }
-        if consumer.isOneClient, sink.target == nil {
+        if consumer.isPassthrough, sink.target == nil {
             // A response without content, such as one to HEAD.
-            fetch.start.fulfill(.head(result.head.passedOn, status))
+            fetch.start.fulfill(.head(result.head.passthroughHead, status))
             return .passedThrough
         }
         switch result.outcome {
@@ -314,7 +314,7 @@ struct FetchDriver {
             sink.discard()
             return .notModified
         case .status:
-            sink.leavePartials()
+            sink.keepPartials()
             return .errorStatus(result.head.status, .failure(result, resolved), at: fetcher.now())
         }
     }
@@ -322,7 +322,7 @@ struct FetchDriver {
     private mutating func failed(_ error: TransferError, _ sink: ResponseSink) -> FetchEvent {
         received += error.bytesReceived
         if let digest = (error.cause as? EqualBodyIsStored)?.digest {
-            sink.leavePartials()
+            sink.keepPartials()
             announced = digest
             return .announcedStoredBody
         }
@@ -330,8 +330,8 @@ struct FetchDriver {
             sink.discard()
             return .partialDropped
         }
-        sink.passed?.finish(.failure(ImageCacheError(error)))
-        if (error.cause as? StoreError)?.code == .tooLarge { sink.discard() } else { sink.leavePartials() }
+        sink.passthrough?.finish(.failure(ImageCacheError(error)))
+        if (error.cause as? StoreError)?.code == .tooLarge { sink.discard() } else { sink.keepPartials() }
         guard let head = (error.cause as? ResponseSink.StaleIsBetter)?.head else {
             return .originFailed(error.explained(by: sink.target?.download.obstacle))
         }
@@ -340,7 +340,8 @@ struct FetchDriver {
     }
 
     private mutating func compareStored() throws(ImageCacheError) -> FetchEvent {
-        file = try announced.flatMap { digest throws(ImageCacheError) in try fetcher.equalBody(digest, resolved) }
+        file = try announced.flatMap { digest throws(ImageCacheError) in try fetcher.deduplicatedBody(digest, resolved)
+        }
         file?.bytesTransferred = received
         return .compared(isEqual: file != nil)
     }
@@ -365,11 +366,11 @@ struct FetchDriver {
         target.writer.epoch = generation.epoch
         let renewed: TransferResult
         do throws(TransferError) { renewed = try await transfer(nil, into: target.download) } catch {
-            target.download.leavePartial()
+            target.download.keepPartial()
             throw ImageCacheError(error)
         }
         guard case .body = renewed.outcome else {
-            target.download.leavePartial()
+            target.download.keepPartial()
             throw .failure(renewed, resolved)
         }
         return .bodyEnded(isOutdated: !fetcher.store.isCurrent(generation.epoch))
@@ -398,10 +399,10 @@ struct FetchDriver {
 
     private func storingFailed(_ error: ImageCacheError) {
         // The remaining bytes of a partial that was altered on disk differ from the response: readers do not get them.
-        if error.isOfAlteredPartial { sink?.leavePartials() }
+        if error.isOfAlteredPartial { sink?.keepPartials() }
         guard !consumer.isFile else { return }
         fetcher.warnings.note(error)
-        if !error.isOfAlteredPartial { sink?.giveUnstored() }
+        if !error.isOfAlteredPartial { sink?.publishUnstored() }
     }
 
     // MARK: Ends

@@ -191,7 +191,7 @@ struct FetchMachine: Sendable {
         switch consumer {
         case _ where consumer.waiting == .none: return askRemote()
         case .response: return go(.following, .follow)
-        case .file, .oneClient: return go(.waiting, .wait(consumer.waiting))
+        case .file, .passthrough: return go(.waiting, .wait(consumer.waiting))
         }
     }
 

@@ -42,7 +42,7 @@ extension Fetcher {
 
         /// `nil` if responses to the request may be stored under other keys, or if the request never uses a stored response.
         init?(_ request: FileRequest, at place: Int, in fetcher: Fetcher) {
-            guard request.goneOriginal == nil, let resolved = try? ResolvedRequest(request, by: fetcher.rules),
+            guard request.evictedOriginalID == nil, let resolved = try? ResolvedRequest(request, by: fetcher.rules),
                 resolved.cacheRequest.isAnsweredFromStore,
                 fetcher.rules.mode != .shared || resolved.sharedRequestKey == nil,
                 !resolved.url.utf8.contains(UInt8(ascii: "?"))

@@ -38,7 +38,7 @@ extension Fetcher {
             candidates += try candidatesForEverybody(resolved, generation)
             candidates += try equivalentCandidates(resolved, isNecessary: candidates.isEmpty)
             // A derived image does not prove its original's digest or length.
-            if let evicted = resolved.request.goneOriginal, resolved.request.acceptsAnyBody {
+            if let evicted = resolved.request.evictedOriginalID, resolved.request.acceptsAnyBody {
                 let made = try store.entries(for: EntryKey(.derivedImages(resolved.requestKey)))
                     .compactMap { StoredDerivedImage($0) }
                 let replacement = StoredCandidate(
@@ -211,7 +211,7 @@ extension Fetcher {
         _ resolved: ResolvedRequest, _ candidates: [StoredCandidate], _ partial: PartialCandidate?
     ) throws(ImageCacheError) -> StoredResponseHit? {
         var lookup = Lookup(
-            resolved.asked, candidates, partial: partial,
+            resolved.clientRequest, candidates, partial: partial,
             allowing: revalidatesInBackground ? .staleWhileRevalidating : .usable)
         let (hit, decision) = try open(&lookup, for: resolved)
         guard let hit else {
@@ -264,7 +264,7 @@ extension Fetcher {
             if let file = opened.hit?.file { return .hit(file, needsRevalidation: decision.needsRevalidation) }
         }
         if decision.failure != nil { return .notCached }
-        if let file = try equalBody(resolved) { return .hit(file, needsRevalidation: false) }
+        if let file = try deduplicatedBody(resolved) { return .hit(file, needsRevalidation: false) }
         var request = decision.conditionalRequest(about: lookup.candidates)
         request.status.unusedReason = unusedReason(lookup, resolved)
         return .miss(request)
@@ -360,9 +360,9 @@ extension Fetcher {
     // MARK: By digest
 
     /// The stored file with the SHA-256 that the request expects; `nil` if there is none, or if the request does not allow it.
-    func equalBody(_ resolved: ResolvedRequest) throws(ImageCacheError) -> CachedFile? {
+    func deduplicatedBody(_ resolved: ResolvedRequest) throws(ImageCacheError) -> CachedFile? {
         guard let digest = resolved.expectedDigest else { return nil }
-        return try equalBody(digest, resolved)
+        return try deduplicatedBody(digest, resolved)
     }
 
     /// The SHA-256 that the head of a response announces, if a body with it seems to be stored.
@@ -374,7 +374,7 @@ extension Fetcher {
     }
 
     /// The stored file with a SHA-256, which is verified by reading the body.
-    func equalBody(_ digest: Digest, _ resolved: ResolvedRequest) throws(ImageCacheError) -> CachedFile? {
+    func deduplicatedBody(_ digest: Digest, _ resolved: ResolvedRequest) throws(ImageCacheError) -> CachedFile? {
         // `open` verifies the digest that the request expects.
         let isVerified = resolved.expectedDigest == digest
         for entry in try equalEntries(digest, resolved) {
@@ -384,7 +384,7 @@ extension Fetcher {
                     candidate, for: resolved, as: .disk, CacheStatus(cache: "imgcache", hit: true))
             else { continue }
             if !isVerified, try !file.body.has(digest) { continue }
-            file.isOfOtherRequest = true
+            file.isDeduplicated = true
             return file
         }
         return nil

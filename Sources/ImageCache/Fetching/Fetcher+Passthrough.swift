@@ -19,7 +19,7 @@ extension Fetcher {
         }
     }
 
-    /// Forwards one client's request and its response without the store (``Consumer/oneClient``). Returns when the response has ended.
+    /// Forwards one client's request and its response without the store (``Consumer/passthrough``). Returns when the response has ended.
     ///
     /// - Throws: `.notStorable` after a response that was not stored.
     func forwardUncached(
@@ -27,7 +27,7 @@ extension Fetcher {
     ) async throws(ImageCacheError) -> CachedFile {
         try await starting(task.context, resolved) { () async throws(ImageCacheError) in
             var driver = FetchDriver(
-                resolved, task, for: .oneClient, .passthrough, in: generation, status: status, by: self)
+                resolved, task, for: .passthrough, .passthrough, in: generation, status: status, by: self)
             return try await driver.run()
         }
     }
@@ -53,7 +53,7 @@ extension Fetcher {
     func response(to resolved: ResolvedRequest, from file: CachedFile) throws(ImageCacheError) -> CachedResponse {
         var response = file.response
         response.extent = .complete(length: file.size)
-        guard let served = rules.served(response, for: resolved.asked, now: now()) else {
+        guard let served = rules.served(response, for: resolved.clientRequest, now: now()) else {
             throw ImageCacheError(
                 .wrongBytes, url: resolved.url, message: "what was loaded does not answer the request")
         }
@@ -68,7 +68,8 @@ extension Fetcher {
         var request = resolved.transferRequest(for: fetch)
         request.method = .head
         let candidates = try candidates(for: resolved)
-        let decision = Lookup(resolved.asked, candidates, allowing: .usable).decision(by: rules, at: now()).decision
+        let decision = Lookup(resolved.clientRequest, candidates, allowing: .usable).decision(by: rules, at: now())
+            .decision
         for field in decision.conditionsOfForward { request.fields[field.name] = field.value }
         if Task.isCancelled { throw .cancelled }
         let result: TransferResult
@@ -87,17 +88,19 @@ extension Fetcher {
             return CachedResponse(response, status)
         }
         for refreshed in rules.afterHead(
-            response, to: resolved.asked, stored: candidates.map(\.record.response), finalURL: result.head.finalURL,
+            response, to: resolved.clientRequest, stored: candidates.map(\.record.response),
+            finalURL: result.head.finalURL,
             requestTime: result.head.requestTime, responseTime: result.head.responseTime)
         {
             _ = try await update(candidates[refreshed.candidate], with: refreshed.response, holds: false)
         }
         let received = rules.stored(
-            response, to: resolved.asked, redirects: result.head.storedRedirects, finalURL: result.head.finalURL,
+            response, to: resolved.clientRequest, redirects: result.head.storedRedirects,
+            finalURL: result.head.finalURL,
             requestTime: result.head.requestTime, responseTime: result.head.responseTime)
         var status = decision.cacheStatus()
         status.forwardStatus = result.head.status.code
-        guard let served = rules.served(received, for: resolved.asked, now: now()) else {
+        guard let served = rules.served(received, for: resolved.clientRequest, now: now()) else {
             return CachedResponse(HTTPResponse(status: received.status, headerFields: received.fields), status)
         }
         return CachedResponse(rules.head(of: served, from: received).withCookies(of: received), status)

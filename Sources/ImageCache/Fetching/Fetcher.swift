@@ -67,17 +67,17 @@ final class Fetcher: Sendable {
         case response(KeyWaiting, publishing: FetchKey?)
         /// One client, to which the origin's response is forwarded. The response answers no other request, except for a response to a POST that
         /// says that it answers a later GET (RFC 9110 section 9.3.3).
-        case oneClient
+        case passthrough
 
         var isFile: Bool { if case .file = self { true } else { false } }
-        var isOneClient: Bool { if case .oneClient = self { true } else { false } }
+        var isPassthrough: Bool { if case .passthrough = self { true } else { false } }
 
         /// The time to wait for another fetch that holds the key.
         var waiting: KeyWaiting {
             switch self {
             case .file: .untilStalled
             case .response(let waiting, _): waiting
-            case .oneClient: .none
+            case .passthrough: .none
             }
         }
     }

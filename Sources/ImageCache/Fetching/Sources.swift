@@ -55,7 +55,7 @@ extension TransferEngine.Configuration {
         maxPerClient = configuration.maxTransfersPerClient
         maxRequestsPerSecond = configuration.maxRequestsPerSecond
         if configuration.sharesHostLimit {
-            sharedHostLimit = HostPlaces(store: store, count: configuration.maxTransfersPerHost)
+            sharedHostLimit = SharedHostSlots(store: store, count: configuration.maxTransfersPerHost)
         }
         connections = configuration.connections
         addressPolicy = configuration.addressPolicy

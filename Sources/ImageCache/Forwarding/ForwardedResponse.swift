@@ -56,9 +56,9 @@ public struct ForwardedBody: AsyncSequence, Sendable {
 
     indirect enum Source: Sendable {
         case stored(CachedResponse, Range<Int64>)
-        case growing(GrowingBody)
+        case live(LiveBody)
         case blocks(RangeOfBlocks)
-        case passed(PassedBody.Reader)
+        case passthrough(PassthroughBody.Reader)
         /// Several bodies, each after its own prefix.
         case parts([Part])
     }
@@ -86,9 +86,9 @@ public struct ForwardedBody: AsyncSequence, Sendable {
     private var pieces: Iterator {
         switch source {
         case .stored(let response, let range): Iterator(source: .stored(response, range))
-        case .growing(let body): Iterator(source: .growing(body.makeAsyncIterator()))
+        case .live(let body): Iterator(source: .live(body.makeAsyncIterator()))
         case .blocks(let blocks): Iterator(source: .blocks(blocks.makeAsyncIterator()))
-        case .passed(let reader): Iterator(source: .passed(reader))
+        case .passthrough(let reader): Iterator(source: .passthrough(reader))
         case .parts(let parts): Iterator(source: .parts(parts[...]))
         }
     }
@@ -96,9 +96,9 @@ public struct ForwardedBody: AsyncSequence, Sendable {
     struct Iterator: AsyncIteratorProtocol {
         enum Source {
             case stored(CachedResponse, Range<Int64>)
-            case growing(GrowingBody.Iterator)
+            case live(LiveBody.Iterator)
             case blocks(RangeOfBlocks.Iterator)
-            case passed(PassedBody.Reader)
+            case passthrough(PassthroughBody.Reader)
             case parts(ArraySlice<Part>)
             indirect case part(Iterator, then: ArraySlice<Part>)
             /// The response is retained while its last piece is read.
@@ -115,13 +115,13 @@ public struct ForwardedBody: AsyncSequence, Sendable {
                 source = .over(response)
                 guard let descriptor = response.descriptor, !range.isEmpty else { return nil }
                 return .stored(descriptor: descriptor, range: range)
-            case .growing(var body):
-                defer { source = .growing(body) }
+            case .live(var body):
+                defer { source = .live(body) }
                 return try await body.next(isolation: actor)
             case .blocks(var blocks):
                 defer { source = .blocks(blocks) }
                 return try await blocks.next(isolation: actor)
-            case .passed(let reader): return try await reader.next().map { .bytes($0) }
+            case .passthrough(let reader): return try await reader.next().map { .bytes($0) }
             case .parts(let parts):
                 guard let part = parts.first else { return nil }
                 let rest = parts.dropFirst()

@@ -10,7 +10,7 @@ import Transfer
 final class Forwarder: Sendable {
     let fetcher: Fetcher
     private var executor: BlockingExecutor { fetcher.executor }
-    private let unshared = Locked(RecentKeys())
+    private let unshared = Locked(UncacheableKeys())
 
     init(fetcher: Fetcher) { self.fetcher = fetcher }
 
@@ -55,27 +55,27 @@ final class Forwarder: Sendable {
             switch start {
             case .failed(let error): throw error
             case .head(let head, let status): return ForwardedResponse(head, nil, status)
-            case .passed(let head, let status, let body):
+            case .passthrough(let head, let status, let body):
                 guard isFirst else {
                     if resolved.isNarrow { return try await pass(request, because: .miss) }
                     goesAlone = true
                     continue
                 }
                 if head.status.kind == .successful { unshared.withLock { $0.insert(key, now: .now) } }
-                let reader = PassedBody.Reader(body, of: resolved.url, keeping: subscription)
-                return ForwardedResponse(head, ForwardedBody(.passed(reader), length: head.contentLength), status)
+                let reader = PassthroughBody.Reader(body, of: resolved.url, keeping: subscription)
+                return ForwardedResponse(head, ForwardedBody(.passthrough(reader), length: head.contentLength), status)
             case .file(let file):
                 if isFirst, file.isStored { unshared.withLock { $0.remove(key) } }
                 if isFirst || matches(file.response, resolved) {
                     return ForwardedResponse(try fetcher.response(to: resolved, from: file.sharing(!isFirst)))
                 }
                 variant = variantKey(of: file.response, resolved)
-            case .growing(let response, var status, let version, let growth):
+            case .live(let response, var status, let version, let bodyProgress):
                 if isFirst { unshared.withLock { $0.remove(key) } }
                 if isFirst || matches(response, resolved) {
                     if !isFirst { status.collapsed = true }
-                    let body = GrowingBody(
-                        growth: growth, subscription: subscription, url: resolved.url, version: version)
+                    let body = LiveBody(
+                        bodyProgress: bodyProgress, subscription: subscription, url: resolved.url, version: version)
                     if isFirst { lingerForSmall(response, subscription) }
                     return try await self.response(
                         to: resolved, from: isFirst ? response : response.withEmptyCookies, status, body)
@@ -90,12 +90,12 @@ final class Forwarder: Sendable {
 
     /// The response to a request whose body is still arriving.
     private func response(
-        to resolved: ResolvedRequest, from response: StoredResponse, _ status: CacheStatus, _ body: GrowingBody
+        to resolved: ResolvedRequest, from response: StoredResponse, _ status: CacheStatus, _ body: LiveBody
     ) async throws(ImageCacheError) -> ForwardedResponse {
         var body = body
-        guard case .complete(let length) = response.extent, body.growth.version == body.version,
-            length != nil || !resolved.asked.fields.contains(.range),
-            let served = fetcher.rules.served(response, for: resolved.asked, now: fetcher.now())
+        guard case .complete(let length) = response.extent, body.bodyProgress.version == body.version,
+            length != nil || !resolved.clientRequest.fields.contains(.range),
+            let served = fetcher.rules.served(response, for: resolved.clientRequest, now: fetcher.now())
         else {
             let file = try await body.subscription.value().sharing(!body.subscription.isFirst)
             return ForwardedResponse(try fetcher.response(to: resolved, from: file))
@@ -109,21 +109,21 @@ final class Forwarder: Sendable {
                 body.range = 0..<length
                 body.awaitsStoring = true
             }
-            return ForwardedResponse(head, ForwardedBody(.growing(body), length: length), status)
+            return ForwardedResponse(head, ForwardedBody(.live(body), length: length), status)
         case .range(let range, _):
             body.range = range
             return ForwardedResponse(
-                head, ForwardedBody(.growing(body), length: range.upperBound - range.lowerBound), status)
+                head, ForwardedBody(.live(body), length: range.upperBound - range.lowerBound), status)
         }
     }
 
     private func variantKey(of response: StoredResponse, _ resolved: ResolvedRequest) -> String? {
-        fetcher.rules.variantKey(of: resolved.asked.fields, for: response.fields)
+        fetcher.rules.variantKey(of: resolved.clientRequest.fields, for: response.fields)
     }
 
     private func matches(_ response: StoredResponse, _ resolved: ResolvedRequest) -> Bool {
         variantKey(of: response, resolved) != nil
-            && fetcher.rules.isSelected(response, by: resolved.asked.fields)
+            && fetcher.rules.isSelected(response, by: resolved.clientRequest.fields)
     }
 
     /// Continues the fetch of a small body when no caller is left: clients that asked whether it has changed, or that disconnected, are
@@ -166,7 +166,7 @@ final class Forwarder: Sendable {
         let subscription = subscribe(to: resolved.with(.reloadRevalidatingCacheData), nil)
         Task.detached {
             // A response that is not stored has no reader. Its transfer would wait for one forever.
-            if case .passed? = await subscription.context.start.value() { return }
+            if case .passthrough? = await subscription.context.start.value() { return }
             _ = await subscription.outcome()
         }
     }
@@ -198,18 +198,19 @@ final class Forwarder: Sendable {
             }
         }
         switch start {
-        case .passed(let head, let status, let body):
-            let reader = PassedBody.Reader(body, of: resolved.url, keeping: subscription)
-            return ForwardedResponse(head, ForwardedBody(.passed(reader), length: head.contentLength), status)
-        case .growing(let response, let status, let version, let growth):
-            var body = GrowingBody(growth: growth, subscription: subscription, url: resolved.url, version: version)
+        case .passthrough(let head, let status, let body):
+            let reader = PassthroughBody.Reader(body, of: resolved.url, keeping: subscription)
+            return ForwardedResponse(head, ForwardedBody(.passthrough(reader), length: head.contentLength), status)
+        case .live(let response, let status, let version, let bodyProgress):
+            var body = LiveBody(
+                bodyProgress: bodyProgress, subscription: subscription, url: resolved.url, version: version)
             let head = HTTPResponse(status: response.status, headerFields: response.fields)
             guard case .complete(let length?) = response.extent else {
-                return ForwardedResponse(head, ForwardedBody(.growing(body), length: nil), status)
+                return ForwardedResponse(head, ForwardedBody(.live(body), length: nil), status)
             }
             body.range = 0..<length
             body.awaitsStoring = true
-            return ForwardedResponse(head, ForwardedBody(.growing(body), length: length), status)
+            return ForwardedResponse(head, ForwardedBody(.live(body), length: length), status)
         case .head(let head, let status): return ForwardedResponse(head, nil, status)
         case .failed(let error): throw error
         case .file: throw ImageCacheError(.store(.io), message: "a passed answer is not stored")

@@ -3,25 +3,25 @@ import ImageCodec
 import Transfer
 
 /// Limits concurrent decodes by number and by memory. Waiting decodes start in the order of priority. Within a priority, clients take
-/// turns, and so do the originals of a client.
+/// tickets, and so do the originals of a client.
 ///
 /// While others wait, a client that holds its share of the slots or of the memory goes last. Slots that no other client wants are used.
 ///
 /// A burst of large images therefore does not exceed the memory limit, and many sizes of one original do not delay other originals.
 final class DecodingSlots: Sendable {
     /// The properties of a decode that determine its place in the queue.
-    struct Turn: Sendable {
+    struct Ticket: Sendable {
         var priority: TransferPriority
-        /// The original, which takes turns with others of the same client.
+        /// The original, which takes tickets with others of the same client.
         var owner: ResourceKey?
         /// The amount of work in pixels.
         var cost: Int
-        /// The client that the work is charged to. Work without a client takes turns as if it were of one client, but has no limit.
+        /// The client that the work is charged to. Work without a client takes tickets as if it were of one client, but has no limit.
         var client: String?
     }
 
     private struct Waiter {
-        let turn: Turn
+        let ticket: Ticket
         /// The required memory in bytes; called when the decode is next.
         let memory: @Sendable () -> Int
         /// The place in the fair queue of owners: the amount of its owner's work before it.
@@ -35,9 +35,9 @@ final class DecodingSlots: Sendable {
         var memory: ShareLimiter
         /// In the order of priority, start and arrival.
         var waiters: [Waiter] = []
-        /// Originals take turns.
+        /// Originals take tickets.
         var originals = FairQueue<ResourceKey>()
-        /// Clients take turns.
+        /// Clients take tickets.
         var shares = FairQueue<String?>()
         /// The highest memory in use so far, in bytes.
         var peak = 0
@@ -47,9 +47,9 @@ final class DecodingSlots: Sendable {
         /// The index of the next waiter: among those with the highest priority, the first one of the client that had the least work.
         /// Clients that hold their share come after all others.
         var next: Int? {
-            guard let priority = waiters.first?.turn.priority else { return nil }
-            return waiters.prefix { $0.turn.priority == priority }.indices.min {
-                let (one, other) = (waiters[$0].turn.client, waiters[$1].turn.client)
+            guard let priority = waiters.first?.ticket.priority else { return nil }
+            return waiters.prefix { $0.ticket.priority == priority }.indices.min {
+                let (one, other) = (waiters[$0].ticket.client, waiters[$1].ticket.client)
                 if one == other { return false }
                 let holds = (holdsShare(one), holdsShare(other))
                 return holds.0 == holds.1 ? shares.start(of: one) < shares.start(of: other) : holds.1
@@ -85,24 +85,24 @@ final class DecodingSlots: Sendable {
     var waiting: Int { state.withLock { $0.waiters.count } }
     var running: Int { state.withLock { $0.slots.used } }
 
-    /// Waits for its turn, then runs `work` on the executor's threads.
+    /// Waits for its ticket, then runs `work` on the executor's threads.
     ///
     /// - Parameter memory: Returns the required memory in bytes, always the same value; called when no other decode is ahead.
     func run<Value: Sendable>(
-        _ turn: Turn, memory: @escaping @Sendable () -> Int, on executor: BlockingExecutor,
+        _ ticket: Ticket, memory: @escaping @Sendable () -> Int, on executor: BlockingExecutor,
         _ work: @escaping @Sendable () throws(ImageCacheError) -> Value
     ) async throws(ImageCacheError) -> Value {
-        guard let memory = await enter(turn, memory) else { throw .cancelled }
-        defer { leave(memory, turn.client) }
+        guard let memory = await enter(ticket, memory) else { throw .cancelled }
+        defer { leave(memory, ticket.client) }
         return try await executor.run(work)
     }
 
     /// - Returns: The granted memory in bytes; nil if the task was cancelled while waiting.
-    private func enter(_ turn: Turn, _ memory: @escaping @Sendable () -> Int) async -> Int? {
+    private func enter(_ ticket: Ticket, _ memory: @escaping @Sendable () -> Int) async -> Int? {
         if Task.isCancelled { return nil }
         let (admission, first) = state.withLock { state in
-            let start = turn.owner.map { state.originals.enter($0, cost: turn.cost) } ?? state.originals.now
-            let waiter = Waiter(turn: turn, memory: memory, start: start)
+            let start = ticket.owner.map { state.originals.enter($0, cost: ticket.cost) } ?? state.originals.now
+            let waiter = Waiter(ticket: ticket, memory: memory, start: start)
             let place = state.waiters.firstIndex { Self.isBefore(waiter, $0) } ?? state.waiters.count
             state.waiters.insert(waiter, at: place)
             return (waiter.admission, admitted(&state))
@@ -113,7 +113,7 @@ final class DecodingSlots: Sendable {
             let index = state.waiters.firstIndex { $0.admission === admission }
             if let index {
                 state.waiters.remove(at: index)
-                if let owner = turn.owner { state.originals.withdraw(owner, cost: turn.cost) }
+                if let owner = ticket.owner { state.originals.withdraw(owner, cost: ticket.cost) }
             }
             // The removed waiter may have blocked the others.
             return (index != nil, admitted(&state))
@@ -137,11 +137,11 @@ final class DecodingSlots: Sendable {
     }
 
     private static func isBefore(_ left: Waiter, _ right: Waiter) -> Bool {
-        if left.turn.priority != right.turn.priority { return left.turn.priority > right.turn.priority }
+        if left.ticket.priority != right.ticket.priority { return left.ticket.priority > right.ticket.priority }
         return left.start < right.start
     }
 
-    /// The waiters that can start now. No waiter overtakes one that needs more memory, so that large images get their turn.
+    /// The waiters that can start now. No waiter overtakes one that needs more memory, so that large images get their ticket.
     private func admitted(_ state: inout State) -> [(Waiter, Int)] {
         var admitted: [(Waiter, Int)] = []
         while state.slots.shortage(for: nil) == nil, let index = state.next {
@@ -149,9 +149,9 @@ final class DecodingSlots: Sendable {
             guard state.slots.used == 0 || state.memory.shortage(of: memory, for: nil) == nil else { break }
             let waiter = state.waiters.remove(at: index)
             state.originals.begin(waiter.start)
-            state.shares.begin(state.shares.enter(waiter.turn.client, cost: waiter.turn.cost))
-            state.slots.takeUnconditionally(for: waiter.turn.client)
-            state.memory.takeUnconditionally(memory, for: waiter.turn.client)
+            state.shares.begin(state.shares.enter(waiter.ticket.client, cost: waiter.ticket.cost))
+            state.slots.takeUnconditionally(for: waiter.ticket.client)
+            state.memory.takeUnconditionally(memory, for: waiter.ticket.client)
             state.peak = max(state.peak, state.memory.used)
             admitted.append((waiter, memory))
         }

@@ -30,7 +30,7 @@ extension DownloadCache {
                 do throws(ImageCacheError) {
                     let download = download(request.file)
                     let previews = GrowingPreview(request, every: interval, pipeline.renderer)
-                    for await snapshot in download.growth.follow() {
+                    for await snapshot in download.bodyProgress.subscribe() {
                         if let image = await previews.next(snapshot) {
                             continuation.yield(ImagePreview(image: image, isFinal: false))
                         }
@@ -53,7 +53,7 @@ extension DownloadCache {
     }
 }
 
-/// Decodes previews of a growing file, one at a time, in turns with other decodes.
+/// Decodes previews of a growing file, one at a time, in tickets with other decodes.
 private final class GrowingPreview: Sendable {
     private struct State {
         var preview: (any PreviewReading)?
@@ -76,20 +76,20 @@ private final class GrowingPreview: Sendable {
     }
 
     /// A sharper image, if one is due. A file that cannot be decoded has none; the error is reported with the final image.
-    func next(_ snapshot: BodyGrowth.Snapshot) async -> DecodedImage? {
+    func next(_ snapshot: BodyProgress.Snapshot) async -> DecodedImage? {
         guard isDue(snapshot) else { return nil }
         let pixels = Int(snapshot.available)
-        let turn = DecodingSlots.Turn(
+        let ticket = DecodingSlots.Ticket(
             priority: request.file.priority, owner: nil, cost: pixels, client: request.file.client)
         // An estimate: the coefficients of a JPEG take about ten times its size.
         let memory = min(pixels * 10, request.decoder.limits.memory)
-        let image = try? await renderer.slots.run(turn, memory: { memory }, on: renderer.executor) { [self] in
+        let image = try? await renderer.slots.run(ticket, memory: { memory }, on: renderer.executor) { [self] in
             decode(snapshot)
         }
         return image ?? nil
     }
 
-    private func isDue(_ snapshot: BodyGrowth.Snapshot) -> Bool {
+    private func isDue(_ snapshot: BodyProgress.Snapshot) -> Bool {
         state.withLock { state in
             if state.version != snapshot.version { (state.preview, state.available, state.isOver) = (nil, 0, false) }
             state.version = snapshot.version
@@ -103,7 +103,7 @@ private final class GrowingPreview: Sendable {
     }
 
     /// Blocks the thread.
-    private func decode(_ snapshot: BodyGrowth.Snapshot) -> DecodedImage? {
+    private func decode(_ snapshot: BodyProgress.Snapshot) -> DecodedImage? {
         state.withLock { state in
             do throws(ImageCodecError) {
                 if state.preview == nil { state.preview = try renderer.preview(of: request) }

@@ -31,7 +31,7 @@ extension ImagePipeline {
         }
         var original = request.file
         // The record of the derived image has the validator, so that the origin can confirm the original without sending it.
-        if !found.hasOriginal { original.goneOriginal = found.stored.record.original }
+        if !found.hasOriginal { original.evictedOriginalID = found.stored.record.original }
         let file = try await self.original(original) { work.follow($0) }
         guard found.stored.isDerived(from: file) else { return .outdated(file) }
         return try await open(found.stored, recipe, request, file).map {
@@ -48,7 +48,7 @@ extension ImagePipeline {
         let stored = try await blocking.run { [self] () throws(ImageCacheError) -> (StoredDerivedImage, CachedFile)? in
             guard let found = try find(recipe, resolved) else { return nil }
             var original = request.file
-            if !found.hasOriginal { original.goneOriginal = found.stored.record.original }
+            if !found.hasOriginal { original.evictedOriginalID = found.stored.record.original }
             guard let file = try fetcher.stored(original), found.stored.isDerived(from: file) else { return nil }
             return (found.stored, file)
         }
@@ -111,7 +111,7 @@ extension ImagePipeline {
             response: DerivedImage.Response(file, rules: fetcher.rules, at: time), damage: found.record.damage)
     }
 
-    /// Decodes a stored image in a turn of the request's client; `nil` if it fails.
+    /// Decodes a stored image in a ticket of the request's client; `nil` if it fails.
     private func pixels(
         of stored: StoredBody, _ record: DerivedImageRecord, _ request: ImageRequest
     ) async throws(ImageCacheError) -> DecodedImage? {
@@ -120,10 +120,10 @@ extension ImagePipeline {
         decoder.color = request.decoder.color
         decoder.keepsMetadata = request.decoder.keepsMetadata
         let pixels = record.width * record.height
-        let turn = DecodingSlots.Turn(
+        let ticket = DecodingSlots.Ticket(
             priority: request.file.priority, owner: nil, cost: pixels, client: request.file.client)
         let slots = renderer.slots
-        return try await slots.run(turn, memory: { pixels * 8 }, on: renderer.executor) { [renderer, decoder] in
+        return try await slots.run(ticket, memory: { pixels * 8 }, on: renderer.executor) { [renderer, decoder] in
             let budget = ImageBudget(limits: decoder.limits)
             return try? renderer.image(
                 of: stored.descriptor, byteCount: Int(stored.size), nil, decoder, within: budget)

@@ -16,31 +16,31 @@ extension ImageRenderer {
     /// The estimated memory for reading a header, in bytes.
     private static let headerMemory = 1 << 20
 
-    /// Reads the header of a request's original in a turn of the request's client.
+    /// Reads the header of a request's original in a ticket of the request's client.
     ///
     /// - Parameter original: The original's key, as the owner of the work in the queue.
     func header(
         of file: CachedFile, _ request: ImageRequest, _ original: ResourceKey, _ priority: TransferPriority
     ) async throws(ImageCacheError) -> MeasuredHeader {
-        let turn = DecodingSlots.Turn(
+        let ticket = DecodingSlots.Ticket(
             priority: priority, owner: original, cost: Self.headerCost, client: request.file.client)
-        switch try await header(of: file.body, turn, request.decoder) {
+        switch try await header(of: file.body, ticket, request.decoder) {
         case .success(let header): return header
         case .failure(let error): throw ImageCacheError(error, file)
         }
     }
 
-    /// Reads the header of a file in its turn, on the decoding threads: it may wait for a worker process, or an application's decoder may
+    /// Reads the header of a file in its ticket, on the decoding threads: it may wait for a worker process, or an application's decoder may
     /// block.
     func header(
-        of body: StoredBody, _ turn: DecodingSlots.Turn, _ decoder: ImageDecoder
+        of body: StoredBody, _ ticket: DecodingSlots.Ticket, _ decoder: ImageDecoder
     ) async throws(ImageCacheError) -> Result<MeasuredHeader, ImageCodecError> {
         let cancellation = ImageCancellation()
         let outcome: Result<Result<MeasuredHeader, ImageCodecError>, ImageCacheError> =
             await withTaskCancellationHandler {
                 do throws(ImageCacheError) {
                     return .success(
-                        try await slots.run(turn, memory: { Self.headerMemory }, on: executor) { [self] in
+                        try await slots.run(ticket, memory: { Self.headerMemory }, on: executor) { [self] in
                             do throws(ImageCodecError) {
                                 return .success(
                                     try header(

@@ -3,7 +3,7 @@ import FoundationEssentials
 import HTTPCaching
 import ImageCodec
 
-/// Decodes, resizes, processes and encodes images in turns.
+/// Decodes, resizes, processes and encodes images in tickets.
 ///
 /// Jobs of one original that need the same decoded rows share the decode and nothing else. An image does not depend on others that are or
 /// were rendered.
@@ -73,10 +73,10 @@ final class ImageRenderer: Sendable {
     private func run(_ batch: RenderBatch, _ key: RenderBatch.Key, _ keep: @escaping Keep) async {
         do throws(ImageCacheError) {
             let file = batch.first.job.request.file
-            let turn = DecodingSlots.Turn(
+            let ticket = DecodingSlots.Ticket(
                 priority: batch.first.job.work.priority, owner: batch.first.job.key.original, cost: batch.cost,
                 client: file.client)
-            try await slots.run(turn, memory: { batch.close() }, on: executor) { [self] in render(batch, keep) }
+            try await slots.run(ticket, memory: { batch.close() }, on: executor) { [self] in render(batch, keep) }
         } catch {
             _ = batch.close()
             for planned in batch.jobs { planned.job.fulfill(.failure(error)) }

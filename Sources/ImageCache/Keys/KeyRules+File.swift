@@ -49,7 +49,7 @@ extension KeyRules {
         switch error {
         case let error as RulesFile.Problem: error.text
         case let error as LimitedFile.Failure: error.description
-        case let mistake as CommentedJSON.Mistake: mistake.description
+        case let error as CommentedJSON.SyntaxError: error.description
         case DecodingError.dataCorrupted(let context):
             context.codingPath.isEmpty ? "is not JSON" : "\(context.codingPath.words) \(context.debugDescription)"
         case DecodingError.keyNotFound(let key, let context): "\((context.codingPath + [key]).words) is missing"

@@ -22,7 +22,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     private let fetch: Fetch
     /// Uploads the parts of a large body; `nil` if they are not shared.
     private let sharing: PartSharing?
-    private var growth: BodyGrowth { fetch.growth }
+    private var bodyProgress: BodyProgress { fetch.bodyProgress }
 
     /// The response that the writer's bytes belong to; `nil` if there are none, or if they cannot be resumed.
     private(set) var record: ResponseRecord? { didSet { encoded = nil } }
@@ -168,12 +168,12 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         case .whole(let length):
             try beginWhole(head, length: length)
         case .range(let range, let total):
-            try goOn(by: head)
+            try continueRecord(by: head)
             try seeded?.begin(range)
             if digested != range.lowerBound { digest = nil }
             try writer.resume(at: range.lowerBound, total: total)
         case .alreadyComplete(let total):
-            try goOn(by: head)
+            try continueRecord(by: head)
             try writer.resume(at: total, total: total)
         }
         if isStorable, !isProvedByDigest, let record {
@@ -183,7 +183,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     }
 
     /// Updates the record by a response that continues the held bytes.
-    private func goOn(by head: ResponseHead) throws(ImageCacheError) {
+    private func continueRecord(by head: ResponseHead) throws(ImageCacheError) {
         if isAdopted, head.status == .partialContent {
             // The file came without a response.
             var whole = head
@@ -213,7 +213,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
             let response = record?.response.withLength(of: placement),
             response.status == .ok, response.redirects.isEmpty, case .complete(.some) = response.extent
         else { return fetch.followable.fulfill(nil) }
-        fetch.followable.fulfill(FollowableResponse(response: response, version: growth.version))
+        fetch.followable.fulfill(FollowableResponse(response: response, version: bodyProgress.version))
     }
 
     private func beginWhole(_ head: ResponseHead, length: Int64?) throws {
@@ -223,7 +223,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         (isProvedByDigest, isJoinedByDigest, isAdopted) = (mayJoinByDigest, false, false)
         (continuation, seeded) = (nil, nil)
         holdsOther = false
-        growth.restart()
+        bodyProgress.restart()
         announced = record.response.verifiableDigest
         digest = try expected.map { try BodyDigest.running($0.algorithm) }
         digested = 0
@@ -273,11 +273,11 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     /// Limits how far segments run ahead of the readers of a followed body, and of the uploads of a shared one.
     var segmentLimit: Int64? {
         let shared = sharing?.segmentLimit(writer)
-        guard growth.isFollowed else { return shared }
+        guard bodyProgress.hasSubscribers else { return shared }
         return min(shared ?? .max, writer.availableEnd + Self.readAhead)
     }
 
-    func writeBatchComplete() { growth.advance(by: writer) }
+    func writeBatchComplete() { bodyProgress.advance(by: writer) }
 
     func end(_ ending: AttemptEnding) throws {
         switch ending {
@@ -350,7 +350,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     var verifiedSHA256: [UInt8]? { expected.flatMap { $0.algorithm == .sha256 ? $0.bytes : nil } }
 
     /// Keeps the partial for a later request if it can be resumed. Discards it otherwise.
-    func leavePartial() {
+    func keepPartial() {
         // The only effect of a failure is that bytes are fetched again.
         if keepsPartial || holdsOther { try? writer.keep() } else { try? writer.discard() }
     }

@@ -41,7 +41,7 @@ struct FileKey: Hashable, Sendable {
     private var resumes: Bool
     private var noStoreBehavior: FileRequest.NoStoreBehavior
     private var version: ByteText?
-    private var goneOriginal: Int64?
+    private var evictedOriginalID: Int64?
     private var awaitsRevalidation: Bool
     /// The epoch of the resource at the time of the request. A request after an invalidation does not join an earlier fetch.
     private var epoch: Generation.Epoch?
@@ -78,7 +78,7 @@ struct FileKey: Hashable, Sendable {
         resumes = request.resumes
         noStoreBehavior = request.noStoreBehavior
         version = request.version?.asBytes
-        goneOriginal = request.goneOriginal
+        evictedOriginalID = request.evictedOriginalID
         awaitsRevalidation = request.awaitsRevalidation
     }
 }

@@ -30,7 +30,7 @@ final class ResolvedRequest: Sendable {
     /// The request for the whole representation, as the caching rules see it.
     let cacheRequest: CacheRequest
     /// The client's request, as the caching rules see it.
-    let asked: CacheRequest
+    let clientRequest: CacheRequest
 
     /// True if a later request can resume the body of the response. Otherwise no partial is kept.
     var isResumable: Bool { request.method == .get && request.body == nil }
@@ -39,7 +39,7 @@ final class ResolvedRequest: Sendable {
     private static let narrowing: [HTTPField.Name] = [.range, .ifRange, .ifNoneMatch, .ifModifiedSince]
 
     /// True if less than the whole representation is requested.
-    var isNarrow: Bool { Self.narrowing.contains { asked.fields.contains($0) } }
+    var isNarrow: Bool { Self.narrowing.contains { clientRequest.fields.contains($0) } }
 
     /// Resolves a request for a whole file.
     convenience init(_ request: FileRequest, by rules: CacheRules) throws(ImageCacheError) {
@@ -94,10 +94,10 @@ final class ResolvedRequest: Sendable {
             method: request.method, url: url, fields: Self.sentFields(request), policy: request.policy,
             freshnessOverride: request.freshnessOverride, isSafeQuery: request.isSafeQuery, version: request.version,
             followsRedirects: request.transfer.maxRedirects > 0)
-        var askedRequest = cacheRequest
-        askedRequest.method = asked.method
-        askedRequest.fields = Self.sentFields(asked)
-        self.asked = askedRequest
+        var clientRequest = cacheRequest
+        clientRequest.method = asked.method
+        clientRequest.fields = Self.sentFields(asked)
+        self.clientRequest = clientRequest
     }
 
     private init(_ other: ResolvedRequest, policy: CachePolicy) {
@@ -113,7 +113,7 @@ final class ResolvedRequest: Sendable {
         var cacheRequest = other.cacheRequest
         cacheRequest.policy = policy
         self.cacheRequest = cacheRequest
-        asked = other.asked
+        clientRequest = other.clientRequest
     }
 
     /// The same request with another policy.

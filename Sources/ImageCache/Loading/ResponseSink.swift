@@ -34,7 +34,7 @@ final class ResponseSink: BodySink, @unchecked Sendable {
     private var transfer: (any TransferControl)?
     /// The destination of the current body.
     private(set) var target: Storing?
-    private(set) var passed: PassedBody?
+    private(set) var passthrough: PassthroughBody?
     private var hasBegun = false
 
     private var resolved: ResolvedRequest { request.resolved }
@@ -48,7 +48,7 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         // The first bytes may have come from the shared store.
         hasBegun = request.fetch.start.settled() != nil
         whole =
-            request.consumer.isOneClient ? nil : try request.storing(under: request.resolved.partialKey, by: fetcher)
+            request.consumer.isPassthrough ? nil : try request.storing(under: request.resolved.partialKey, by: fetcher)
         try beginWithFiles()
     }
 
@@ -68,16 +68,18 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         fetch.attach(transfer, priority: resolved.request.priority)
     }
 
-    func held() -> HeldPartial? { passed == nil ? whole?.download.held() : nil }
+    func held() -> HeldPartial? { passthrough == nil ? whole?.download.held() : nil }
 
     func heldBytes(_ range: Range<Int64>) -> [UInt8]? { whole?.download.heldBytes(range) }
 
-    func verifyBody() throws { if passed == nil { try target?.download.verifyBody() } }
+    func verifyBody() throws { if passthrough == nil { try target?.download.verifyBody() } }
 
     /// Returns false if a reader already has the head and the transfer could only restart at byte 0.
     func canRestart() -> Bool {
         guard hasBegun else { return true }
-        guard passed == nil, target == nil || target?.writer === whole?.writer, let held = held() else { return false }
+        guard passthrough == nil, target == nil || target?.writer === whole?.writer, let held = held() else {
+            return false
+        }
         return held.missing.first?.lowerBound != 0
     }
 
@@ -94,7 +96,7 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         if head.status.kind == .serverError, request.mayServeStale(after: head.status, by: fetcher) {
             throw StaleIsBetter(head: head)
         }
-        guard isStorable(head, placement), let storing = storing(for: head), passed == nil else {
+        guard isStorable(head, placement), let storing = storing(for: head), passthrough == nil else {
             // The reader of the first response cannot receive another one.
             guard !hasBegun else {
                 throw ImageCacheError(
@@ -117,17 +119,18 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         var status = request.conditional.status
         status.forwardStatus = response.status.code
         status.stored = true
-        announce(.growing(response.withLength(of: placement), status, version: fetch.growth.version, fetch.growth))
+        announce(
+            .live(response.withLength(of: placement), status, version: fetch.bodyProgress.version, fetch.bodyProgress))
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
-        if let passed { return passed.write(bytes) }
+        if let passthrough { return passthrough.write(bytes) }
         return try noting { try target?.download.write(bytes) ?? .accepted }
     }
 
     /// Segments are allowed only for a 200 response that is stored.
     var segmentUnit: Int64? {
-        passed == nil && target?.writer === whole?.writer ? target?.download.segmentUnit : nil
+        passthrough == nil && target?.writer === whole?.writer ? target?.download.segmentUnit : nil
     }
 
     var segmentLimit: Int64? { target?.download.segmentLimit }
@@ -137,25 +140,25 @@ final class ResponseSink: BodySink, @unchecked Sendable {
     }
 
     func writeBatchComplete() {
-        if passed == nil { target?.download.writeBatchComplete() }
+        if passthrough == nil { target?.download.writeBatchComplete() }
     }
 
     func end(_ ending: AttemptEnding) throws {
-        guard passed == nil, let storing = target ?? whole else { return }
+        guard passthrough == nil, let storing = target ?? whole else { return }
         do { try noting { try storing.download.end(ending) } } catch {
-            if ending == .complete { giveUnstored() }
+            if ending == .complete { publishUnstored() }
             throw error
         }
     }
 
     /// Makes a whole body that is not stored available to its followers.
-    func giveUnstored() {
-        if let storing = target ?? whole { fetch.growth.advance(by: storing.writer, isWhole: true) }
+    func publishUnstored() {
+        if let storing = target ?? whole { fetch.bodyProgress.advance(by: storing.writer, isWhole: true) }
     }
 
     /// Keeps the partial of a 200 response if another response was stored.
     func leaveOther() {
-        if let whole, target?.writer !== whole.writer { whole.download.leavePartial() }
+        if let whole, target?.writer !== whole.writer { whole.download.keepPartial() }
     }
 
     private func noting<Result>(_ work: () throws -> Result) throws -> Result {
@@ -166,8 +169,8 @@ final class ResponseSink: BodySink, @unchecked Sendable {
     }
 
     /// Keeps the partial of a 200 response if it can be resumed. Discards the body of another response.
-    func leavePartials() {
-        whole?.download.leavePartial()
+    func keepPartials() {
+        whole?.download.keepPartial()
         if let target, target.writer !== whole?.writer { try? target.writer.discard() }
     }
 
@@ -194,28 +197,28 @@ final class ResponseSink: BodySink, @unchecked Sendable {
     private func storing(for head: ResponseHead) -> Storing? {
         if let whole, head.status == .ok || head.status == .partialContent { return whole }
         // Among the responses for one client, the response to a POST may answer a later GET (RFC 9110 section 9.3.3).
-        guard !request.consumer.isOneClient || resolved.request.method == .post else { return nil }
+        guard !request.consumer.isPassthrough || resolved.request.method == .post else { return nil }
         return try? request.storing(under: EntryKey(.errorResponse(resolved.requestKey)), by: fetcher)
     }
 
     private func pass(_ head: ResponseHead) {
         // The partial is released before the body ends, because a later request may receive the file and resume the partial.
-        leavePartials()
+        keepPartials()
         fetch.followable.fulfill(nil)
-        let body = PassedBody()
+        let body = PassthroughBody()
         if let transfer { body.attach(transfer) }
-        passed = body
+        passthrough = body
         hasBegun = true
         var status = request.conditional.status
         status.forwardStatus = head.status.code
-        announce(.passed(head.passedOn, status, body))
+        announce(.passthrough(head.passthroughHead, status, body))
     }
 
     /// Publishes the response's start, and decides which requests may join from now on.
     private func announce(_ start: ResponseStart) {
         if case .response(_, let publishing) = request.consumer {
             // A response that is not stored answers no later request, in this process or another.
-            if case .passed = start {
+            if case .passthrough = start {
                 request.lock?.release()
                 fetcher.pool.withdraw(request.task)
             } else if let publishing {
@@ -228,7 +231,7 @@ final class ResponseSink: BodySink, @unchecked Sendable {
 
 extension ResponseHead {
     /// The head of a forwarded response (RFC 9110 section 7.6.1).
-    var passedOn: HTTPResponse {
+    var passthroughHead: HTTPResponse {
         HTTPResponse(status: status, headerFields: fields.endToEnd())
     }
 }

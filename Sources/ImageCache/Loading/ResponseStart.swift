@@ -6,9 +6,9 @@ enum ResponseStart: Sendable {
     /// A stored file: found, confirmed by the origin, or received completely.
     case file(CachedFile)
     /// The body is being stored, and can be followed.
-    case growing(StoredResponse, CacheStatus, version: Int, BodyGrowth)
+    case live(StoredResponse, CacheStatus, version: Int, BodyProgress)
     /// The body is forwarded to the first requester and is not stored.
-    case passed(HTTPResponse, CacheStatus, PassedBody)
+    case passthrough(HTTPResponse, CacheStatus, PassthroughBody)
     /// A response without a body.
     case head(HTTPResponse, CacheStatus)
     case failed(ImageCacheError)
@@ -16,8 +16,8 @@ enum ResponseStart: Sendable {
     /// The head that the origin sent for this fetch; `nil` for a stored file and for an error.
     var head: HTTPResponse? {
         switch self {
-        case .growing(let response, _, _, _): HTTPResponse(status: response.status, headerFields: response.fields)
-        case .passed(let head, _, _), .head(let head, _): head
+        case .live(let response, _, _, _): HTTPResponse(status: response.status, headerFields: response.fields)
+        case .passthrough(let head, _, _), .head(let head, _): head
         case .file, .failed: nil
         }
     }
@@ -26,6 +26,6 @@ enum ResponseStart: Sendable {
 /// The head of a complete representation that is being stored.
 struct FollowableResponse: Sendable {
     var response: StoredResponse
-    /// The version of its body (``BodyGrowth/version``).
+    /// The version of its body (``BodyProgress/version``).
     var version: Int
 }

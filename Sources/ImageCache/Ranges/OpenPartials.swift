@@ -67,7 +67,8 @@ struct OpenPartials {
 extension OpenPartials.Item {
     /// The range that a request asks for, if all of its bytes are held. The body may have grown since it was opened.
     func range(of resolved: ResolvedRequest) -> Range<Int64>? {
-        guard let total = body.total, let wanted = ByteRange(resolved.asked.fields)?.resolved(length: total) else {
+        guard let total = body.total, let wanted = ByteRange(resolved.clientRequest.fields)?.resolved(length: total)
+        else {
             return nil
         }
         return body.held.contains { $0.lowerBound <= wanted.lowerBound && wanted.upperBound <= $0.upperBound }

@@ -10,7 +10,7 @@ final class RangeFetches: Sendable {
     private struct State {
         var fetches: [EntryKey: RangeFetch] = [:]
         /// The keys whose responses could not be kept by blocks lately.
-        var undivided = RecentKeys()
+        var undivided = UncacheableKeys()
     }
 
     private let state = Locked(State())
@@ -57,7 +57,7 @@ final class RangeFetches: Sendable {
         switch try await fetch.opened() {
         case .byBlocks: return fetch.isSelected(by: resolved) ? .reader(reader) : .none
         case .confirmed(let file):
-            let isSelected = fetcher.rules.isSelected(file.response, by: resolved.asked.fields)
+            let isSelected = fetcher.rules.isSelected(file.response, by: resolved.clientRequest.fields)
             return isSelected ? .confirmed(file.sharing(!isNew)) : .none
         case .busy: return .busy
         case .changed: return .changed
@@ -184,7 +184,7 @@ extension Fetcher {
         // The fetch must not end with its other readers.
         defer { withExtendedLifetime(subscription) {} }
         fetches.raise(resolved.key, to: resolved.request.priority)
-        for await snapshot in running.task.context.growth.follow() where snapshot.available > last {
+        for await snapshot in running.task.context.bodyProgress.subscribe() where snapshot.available > last {
             if let stored = try storedResponse(resolved) { return stored.response }
         }
         return nil
@@ -195,7 +195,7 @@ extension Fetcher {
     ) async throws(ImageCacheError) -> RangeOfBlocks? {
         let fetch = reader.fetch
         guard let response = fetch.response, case .complete(let total?) = response.extent,
-            let served = rules.served(response, for: resolved.asked, now: now())
+            let served = rules.served(response, for: resolved.clientRequest, now: now())
         else { return nil }
         let range: Range<Int64>? =
             switch served.body {
@@ -209,7 +209,7 @@ extension Fetcher {
         try await reader.waitUntilValid(window) { response in
             Lookup.isUsable(response, for: resolved, by: rules, at: now())
         }
-        guard let current = fetch.response, let served = rules.served(current, for: resolved.asked, now: now()),
+        guard let current = fetch.response, let served = rules.served(current, for: resolved.clientRequest, now: now()),
             served.range(of: total) == range
         else { return nil }
         // Until the first bytes are there, another response may still replace this one.
@@ -278,20 +278,20 @@ extension Lookup {
     fileprivate static func isUsable(
         _ response: StoredResponse, for resolved: ResolvedRequest, by rules: CacheRules, at now: Date
     ) -> Bool {
-        StoredDecision(resolved.asked, stored: [response], allowing: .usable, by: rules, at: now).served != nil
+        StoredDecision(resolved.clientRequest, stored: [response], allowing: .usable, by: rules, at: now).served != nil
     }
 }
 
 extension ResolvedRequest {
     /// The range that is requested, if it may be answered by blocks of the body: nothing in the request is about all of the body.
     fileprivate var divisibleRange: ByteRange? {
-        guard asked.method == .get, request.isPlainGet, cacheRequest.policy == .useProtocolCachePolicy,
-            !asked.fields.contains(.ifNoneMatch), !asked.fields.contains(.ifModifiedSince),
-            !asked.fields.contains(where: \.isCacheDirective),
+        guard clientRequest.method == .get, request.isPlainGet, cacheRequest.policy == .useProtocolCachePolicy,
+            !clientRequest.fields.contains(.ifNoneMatch), !clientRequest.fields.contains(.ifModifiedSince),
+            !clientRequest.fields.contains(where: \.isCacheDirective),
             request.resumes,
             expectedDigest == nil, request.mirrors.isEmpty, request.integrity == BodyIntegrity(),
-            request.goneOriginal == nil
+            request.evictedOriginalID == nil
         else { return nil }
-        return ByteRange(asked.fields)
+        return ByteRange(clientRequest.fields)
     }
 }

@@ -11,7 +11,7 @@ import Transfer
 final class RemoteCache: Sendable {
     /// A pending change of the store.
     enum Change: Sendable {
-        case upload(CachedFile, url: String, EntryKey, RemoteFill)
+        case upload(CachedFile, url: String, EntryKey, FillContext)
         case image(RemoteImage, Generation)
         case delete
         case parts(PartChange)
@@ -28,13 +28,13 @@ final class RemoteCache: Sendable {
         var conditions: RemoteProbe.Outcome?
         var watch: Task<Void, Never>?
         /// Keys whose last responses could not be shared.
-        var unshareable = RecentKeys()
+        var unshareable = UncacheableKeys()
         var queue: RemoteQueue<Change>
         var counts = RemoteStatistics()
         var invalidations = PendingInvalidations()
         /// The task that publishes the invalidations.
-        var teller: Task<Void, Never>?
-        var news = RemoteNews()
+        var publisher: Task<Void, Never>?
+        var feed = InvalidationFeed()
         var scopes = RemoteScopeNews()
         var idle: [Promise<Bool>] = []
         var workers: [Int: Task<Void, Never>] = [:]
@@ -185,7 +185,7 @@ final class RemoteCache: Sendable {
     /// Uploads the file of a URL after all pending changes, or before them if other machines wait for it.
     ///
     /// - Returns: False if the file is too long.
-    func upload(_ file: CachedFile, url: String, for key: EntryKey, _ fill: RemoteFill) -> Bool {
+    func upload(_ file: CachedFile, url: String, for key: EntryKey, _ fill: FillContext) -> Bool {
         guard file.size <= configuration.maxBodySize else { return false }
         let work = Change.upload(file, url: url, key, fill)
         add(.init(key: key.remoteKey, size: file.size, work: work, isUrgent: fill.lease != nil))

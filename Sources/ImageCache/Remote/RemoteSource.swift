@@ -13,8 +13,8 @@ struct RemoteSource: Sendable {
     /// its age is right. The caching rules then apply as to any entry.
     ///
     /// - Returns: The new entry, if there was a storable response.
-    func storeFromRemote(_ look: RemoteLook) async -> RemoteFinding {
-        var finding = RemoteFinding(fill: RemoteFill(knowing: remote.knownPosition))
+    func storeFromRemote(_ look: RemoteLookup) async -> RemoteLookupResult {
+        var finding = RemoteLookupResult(fill: FillContext(knowing: remote.knownPosition))
         let (resolved, generation) = (look.resolved, look.generation)
         let found = await remote.object(for: resolved.key, of: resolved.url)
         defer { look.task.context.shared.withLock { $0.hasLooked = true } }
@@ -58,9 +58,9 @@ struct RemoteSource: Sendable {
     /// - Parameter fill: The state before the request to the origin.
     /// - Returns: False if the file must not be shared, or if only the head of its list of parts is replaced.
     @discardableResult
-    func share(_ file: CachedFile, _ resolved: ResolvedRequest, _ fetch: Fetch, _ fill: RemoteFill) -> Bool {
+    func share(_ file: CachedFile, _ resolved: ResolvedRequest, _ fetch: Fetch, _ fill: FillContext) -> Bool {
         guard [.network, .networkResumed, .revalidated].contains(file.source), file.isStored,
-            !file.isOfOtherRequest, rules.isShareable(resolved), rules.isShareable(file.response, resolved)
+            !file.isDeduplicated, rules.isShareable(resolved), rules.isShareable(file.response, resolved)
         else { return false }
         guard file.size > remote.configuration.maxBodySize else {
             return remote.upload(file, url: resolved.url, for: resolved.key, fill)

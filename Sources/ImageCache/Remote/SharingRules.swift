@@ -10,13 +10,13 @@ struct SharingRules: Sendable {
 
     /// True if images derived from a file may be shared with other machines.
     func mayShareImages(of file: CachedFile, _ resolved: ResolvedRequest) -> Bool {
-        file.isStored && !file.isOfOtherRequest && isShareable(resolved) && isShareable(file.response, resolved)
+        file.isStored && !file.isDeduplicated && isShareable(resolved) && isShareable(file.response, resolved)
     }
 
     /// True if the policy of a request allows the use or revalidation of a stored response.
     func mayUse(_ resolved: ResolvedRequest) -> Bool {
         let request = resolved.request
-        guard isShareable(resolved), request.changedSince == nil, request.goneOriginal == nil else { return false }
+        guard isShareable(resolved), request.changedSince == nil, request.evictedOriginalID == nil else { return false }
         switch resolved.cacheRequest.policy {
         case .useProtocolCachePolicy, .returnCacheDataElseLoad, .reloadRevalidatingCacheData, .maxStale: return true
         case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData, .returnCacheDataDontLoad:

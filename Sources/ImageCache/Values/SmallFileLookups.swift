@@ -41,7 +41,7 @@ extension DownloadCache {
 extension FileRequest {
     /// True if a hit depends only on the key, the fields, the lifetime and the SHA-256.
     fileprivate var canBeHeld: Bool {
-        isPlainGet && policy == .useProtocolCachePolicy && goneOriginal == nil
+        isPlainGet && policy == .useProtocolCachePolicy && evictedOriginalID == nil
             && !transfer.forwardsErrorResponses
     }
 }

@@ -10,7 +10,7 @@ package struct RemoteLeaseWait: Sendable {
         /// Try to take over from the holder, which has not renewed this lease.
         case takeOver(tag: String)
         /// Continue to the origin without a lease.
-        case goOn
+        case proceed
     }
 
     private static let firstPause = Duration.milliseconds(20)
@@ -37,12 +37,12 @@ package struct RemoteLeaseWait: Sendable {
     /// The next step, after the object was not found.
     package mutating func next(_ lease: RemoteReading, at now: ContinuousClock.Instant) -> Step {
         // The lease was released without an object: the response cannot be shared, or the holder has failed.
-        guard case .object = lease.content, let tag = lease.tag else { return .goOn }
-        guard now - began < limit else { return .goOn }
+        guard case .object = lease.content, let tag = lease.tag else { return .proceed }
+        guard now - began < limit else { return .proceed }
         if isExpired(lease, at: now) {
             guard let refusedAt else { return .takeOver(tag: tag) }
             // The new holder should have renewed the lease by now.
-            if now - refusedAt >= leaseTime { return .goOn }
+            if now - refusedAt >= leaseTime { return .proceed }
         } else {
             refusedAt = nil
         }

@@ -1,6 +1,6 @@
 /// Appends entries to the log of a fleet. It needs only uploads that fail if the object exists.
 package struct RemoteLog: Sendable {
-    /// The number of other machines' entries after the bell's position that an append skips before it fails.
+    /// The number of other machines' entries after the log head's position that an append skips before it fails.
     private static let maxAttempts = 256
 
     private let tier: any RemoteTier
@@ -13,22 +13,22 @@ package struct RemoteLog: Sendable {
         self.honoursConditions = honoursConditions
     }
 
-    /// Makes the bell for a position from the former bell and the entries after it, in their order. The content of a damaged entry is nil.
+    /// Makes the log head for a position from the former log head and the entries after it, in their order. The content of a damaged entry is nil.
     package typealias Summarizing =
         @Sendable (
-            _ former: RemoteBell, _ entries: [(position: RemoteLogPosition, content: [UInt8]?)]
-        ) -> RemoteBell
+            _ former: LogHead, _ entries: [(position: RemoteLogPosition, content: [UInt8]?)]
+        ) -> LogHead
 
-    /// Stores an entry under the first free number, then updates the bell.
+    /// Stores an entry under the first free number, then updates the log head.
     ///
     /// - Parameters:
     ///   - content: The entry, which must be unique.
-    ///   - summarize: Makes the bell for the entry's position.
-    /// - Returns: The bell at the entry's position.
+    ///   - summarize: Makes the log head for the entry's position.
+    /// - Returns: The log head at the entry's position.
     @discardableResult
     package func append(
         _ content: [UInt8], summarizing summarize: Summarizing
-    ) async throws(RemoteError) -> RemoteBell {
+    ) async throws(RemoteError) -> LogHead {
         let former = try await lastKnown()
         var position = former.position
         var entries: [(position: RemoteLogPosition, content: [UInt8]?)] = []
@@ -39,9 +39,9 @@ package struct RemoteLog: Sendable {
                 continue
             }
             entries.append((position, content))
-            let bell = summarize(former, entries)
-            _ = try await tier.put(bell.encoded(), at: RemoteBell.name, .none)
-            return bell
+            let logHead = summarize(former, entries)
+            _ = try await tier.put(logHead.encoded(), at: LogHead.name, .none)
+            return logHead
         }
         throw .status(409, code: nil)
     }
@@ -53,18 +53,18 @@ package struct RemoteLog: Sendable {
         }
     }
 
-    /// Reads the bell, or begins a new log if there is none.
-    private func lastKnown() async throws(RemoteError) -> RemoteBell {
+    /// Reads the log head, or begins a new log if there is none.
+    private func lastKnown() async throws(RemoteError) -> LogHead {
         var bytes: [UInt8]? = []
-        do throws(RemoteError) { bytes = try await tier.read(RemoteBell.name, unless: nil).bytes } catch .damaged {}
-        if let bell = bytes.flatMap({ RemoteBell($0) }) { return bell }
-        // If the bytes are not a bell, the summary of the former log is lost.
-        let beginning = RemoteBell(.beginning(), summary: bytes == nil ? [] : nil)
-        if try await tier.put(beginning.encoded(), at: RemoteBell.name, bytes == nil ? .ifAbsent : .none) {
+        do throws(RemoteError) { bytes = try await tier.read(LogHead.name, unless: nil).bytes } catch .damaged {}
+        if let logHead = bytes.flatMap({ LogHead($0) }) { return logHead }
+        // If the bytes are not a log head, the summary of the former log is lost.
+        let beginning = LogHead(.beginning(), summary: bytes == nil ? [] : nil)
+        if try await tier.put(beginning.encoded(), at: LogHead.name, bytes == nil ? .ifAbsent : .none) {
             return beginning
         }
-        let others = try await tier.read(RemoteBell.name, unless: nil).bytes
-        return others.flatMap { RemoteBell($0) } ?? beginning
+        let others = try await tier.read(LogHead.name, unless: nil).bytes
+        return others.flatMap { LogHead($0) } ?? beginning
     }
 
     private func put(_ content: [UInt8], at name: String) async throws(RemoteError) -> Bool {

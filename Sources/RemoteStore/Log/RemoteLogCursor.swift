@@ -1,7 +1,7 @@
 /// The position up to which a machine has read the log of its fleet: a value without I/O.
 ///
 /// Entries are read in order until one is missing. Numbers have no gaps, because each writer takes the first free one. A gap before the
-/// bell's entry therefore means that old entries have been deleted, and that this machine has missed some.
+/// log head's entry therefore means that old entries have been deleted, and that this machine has missed some.
 package struct RemoteLogCursor: Sendable, Hashable {
     package enum Place: Sendable, Hashable {
         /// The log has never been read. Earlier entries do not concern this machine.
@@ -13,7 +13,7 @@ package struct RemoteLogCursor: Sendable, Hashable {
     }
 
     package private(set) var place: Place
-    private var bell: RemoteLogPosition?
+    private var logHead: RemoteLogPosition?
 
     package init(_ place: Place = .unknown) { self.place = place }
 
@@ -32,21 +32,21 @@ package struct RemoteLogCursor: Sendable, Hashable {
             ?? .unknown
     }
 
-    /// Records the bell's position, or nil if there is no bell.
+    /// Records the log head's position, or nil if there is no log head.
     ///
     /// - Returns: True if entries may have been missed.
-    package mutating func rang(_ bell: RemoteLogPosition?) -> Bool {
-        self.bell = bell
-        guard let bell else {
+    package mutating func advanced(_ logHead: RemoteLogPosition?) -> Bool {
+        self.logHead = logHead
+        guard let logHead else {
             place = .beforeFirst
             return false
         }
         switch place {
-        case .unknown: place = .at(bell)
-        case .beforeFirst: place = .at(.beginning(bell.log))
-        case .at(let last) where last.log == bell.log: break
+        case .unknown: place = .at(logHead)
+        case .beforeFirst: place = .at(.beginning(logHead.log))
+        case .at(let last) where last.log == logHead.log: break
         case .at:
-            place = .at(bell)
+            place = .at(logHead)
             return true
         }
         return false
@@ -62,10 +62,12 @@ package struct RemoteLogCursor: Sendable, Hashable {
 
     /// Records that the next entry is missing.
     ///
-    /// - Returns: True if entries were missed, and reading resumes after the bell's position; false at the end of the log.
+    /// - Returns: True if entries were missed, and reading resumes after the log head's position; false at the end of the log.
     package mutating func absent() -> Bool {
-        guard case .at(let last) = place, let bell, bell.log == last.log, last.entry < bell.entry else { return false }
-        place = .at(bell)
+        guard case .at(let last) = place, let logHead, logHead.log == last.log, last.entry < logHead.entry else {
+            return false
+        }
+        place = .at(logHead)
         return true
     }
 }

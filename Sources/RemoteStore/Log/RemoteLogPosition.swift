@@ -1,5 +1,5 @@
 /// The position of an entry in the log that all machines append to and read. The log consists of objects with ascending numbers, and of one
-/// small object that changes with each new entry (``RemoteBell``).
+/// small object that changes with each new entry (``LogHead``).
 package struct RemoteLogPosition: Sendable, Hashable {
     private static let entryBits = 40
 

@@ -30,6 +30,6 @@ extension ObjectSink {
     /// - Throws: ``RemoteError/status(_:code:)`` if the bucket is missing.
     func requireBucket(_ head: ResponseHead) throws(RemoteError) {
         let error = error(head)
-        if error.refusal == .noBucket { throw error }
+        if error.rejection == .noBucket { throw error }
     }
 }

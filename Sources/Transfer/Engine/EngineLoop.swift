@@ -261,7 +261,7 @@ final class EngineLoop {
     private func requestEnded(_ transfer: RunningTransfer, _ next: RunningTransfer.Next) {
         releaseHandle(of: transfer)
         switch next {
-        case .goOn, .stop: end(transfer, .failure(transfer.machine.error(.libcurl, "the request has no end")))
+        case .proceed, .stop: end(transfer, .failure(transfer.machine.error(.libcurl, "the request has no end")))
         case .finished(let result): end(transfer, result)
         case .again: startAttempt(transfer)
         case .decide(let action):

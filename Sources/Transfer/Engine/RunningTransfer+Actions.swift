@@ -5,19 +5,19 @@ extension RunningTransfer {
     /// Performs an action during an exchange. The loop or the task performs an action after it.
     func perform(_ action: TransferStateMachine.Action, now: MonotonicTime) -> Next {
         switch action {
-        case .none, .send: return .goOn
+        case .none, .send: return .proceed
         case .stop: return .stop
         case .passInterim(let status, let fields):
             events(.interim(status, fields))
-            return .goOn
+            return .proceed
         case .beginBody(let start) where machine.sent != nil:
             begin(start, now: now)
-            return .goOn
+            return .proceed
         case .again(let restarting):
             if let restarting { events(.restart(restarting)) }
             return .again
         case .finish(let result): return .finished(result)
-        case .beginBody, .endBody, .askHeld, .askForAnother, .wait: return .decide(action)
+        case .beginBody, .endBody, .loadPartial, .askCanRestart, .wait: return .decide(action)
         }
     }
 

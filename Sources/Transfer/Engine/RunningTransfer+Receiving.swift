@@ -61,6 +61,6 @@ extension RunningTransfer {
 
     /// The result for libcurl after an action. If it stops the request, the loop continues at the request's end.
     private func reception(_ action: TransferStateMachine.Action, now: MonotonicTime) -> Reception {
-        if case .goOn = perform(action, now: now) { .accepted } else { .stop }
+        if case .proceed = perform(action, now: now) { .accepted } else { .stop }
     }
 }

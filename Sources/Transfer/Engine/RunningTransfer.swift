@@ -11,7 +11,7 @@ import HTTPTypes
 final class RunningTransfer {
     /// The part of an action that the loop performs.
     enum Next {
-        case goOn
+        case proceed
         /// End the request early.
         case stop
         case finished(Result<TransferResult, TransferError>)

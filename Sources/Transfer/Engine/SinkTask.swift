@@ -123,8 +123,8 @@ struct SinkTask {
             switch action {
             case .beginBody(let start): action = confirm(start, &machine)
             case .endBody(let ending): action = end(ending, &machine)
-            case .askHeld: action = machine.learned(held: held)
-            case .askForAnother: action = askForAnother(&machine)
+            case .loadPartial: action = machine.learned(held: held)
+            case .askCanRestart: action = askCanRestart(&machine)
             case .again(let restarting):
                 if let restarting { events(.restart(restarting)) }
                 mailbox.post(.proceed(id, machine, after: nil, calls))
@@ -160,7 +160,7 @@ struct SinkTask {
         return machine.sinkSucceeded(at: .now)
     }
 
-    private func askForAnother(_ machine: inout TransferStateMachine) -> TransferStateMachine.Action {
+    private func askCanRestart(_ machine: inout TransferStateMachine) -> TransferStateMachine.Action {
         guard sink.canRestart() else { return machine.sinkCannotRestart() }
         return machine.sinkCanRestart(held: held, random: mailbox.configuration.random(), at: .now)
     }

@@ -73,7 +73,7 @@ extension TransferStateMachine {
     }
 
     mutating func endBody(_ body: EndedBody) -> Action {
-        state = .consulting(.ending(body))
+        state = .awaitingSink(.ending(body))
         return .endBody(body.ending)
     }
 
@@ -89,7 +89,7 @@ extension TransferStateMachine {
             return fail(error(.tooLarge, "the body of \(total) bytes is larger than the limit"))
         case .alreadyComplete(let head, let total):
             history.progress = Progress(base: total, received: 0, total: total)
-            state = .consulting(.confirming(head))
+            state = .awaitingSink(.confirming(head))
             return .beginBody(
                 BodyStart(head: head, placement: .alreadyComplete(total: total), resumedFrom: total, total: total))
         case .notModified(let head): return finish(.success(result(.notModified, head)))
@@ -126,7 +126,7 @@ extension TransferStateMachine {
     mutating func considerRetry(_ cause: RetryCause) -> Action {
         if case .failure(let error) = cause, !error.isRetryable { return fail(error) }
         guard options.retry.maxRetries > 0, isRepeatable else { return giveUp(cause, nil) }
-        state = .consulting(.retrying(cause))
-        return .askForAnother
+        state = .awaitingSink(.retrying(cause))
+        return .askCanRestart
     }
 }

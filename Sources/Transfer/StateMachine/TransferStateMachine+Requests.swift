@@ -11,7 +11,7 @@ extension TransferStateMachine {
     mutating func start(at now: MonotonicTime, date: Date) -> Action {
         guard case .ready(let start) = state else { return .none }
         switch start {
-        case .first where request.mayResume: return .askHeld
+        case .first where request.mayResume: return .loadPartial
         case .first: return beginAttempt(.nothing, at: now, date: date)
         case .attempt(let basis): return beginAttempt(basis, at: now, date: date)
         case .redirect(let attempt, let hop, let redirects): return send(hop, of: attempt, after: redirects, at: now)
@@ -26,7 +26,7 @@ extension TransferStateMachine {
             history.resumedFrom = history.furthest
             state = .ready(.attempt(Basis(held)))
             return .again(restarting: nil)
-        case .consulting(.betweenRanges(let head, let before)): return rangeEnded(head, before: before, now: held)
+        case .awaitingSink(.betweenRanges(let head, let before)): return rangeEnded(head, before: before, now: held)
         default: return .none
         }
     }

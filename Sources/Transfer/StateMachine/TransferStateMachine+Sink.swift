@@ -6,9 +6,9 @@ extension TransferStateMachine {
     /// Handles the return of ``BodySink/begin(_:_:)`` or ``BodySink/end(_:)`` after the exchange.
     mutating func sinkSucceeded(at now: MonotonicTime) -> Action {
         switch state {
-        case .consulting(.confirming(let head)):
+        case .awaitingSink(.confirming(let head)):
             return endBody(.complete(head))
-        case .consulting(.ending(let ended)): return bodyClosed(ended)
+        case .awaitingSink(.ending(let ended)): return bodyClosed(ended)
         default: return .none
         }
     }
@@ -17,8 +17,8 @@ extension TransferStateMachine {
         switch ended {
         case .complete(let head): return finish(.success(result(.body, head)))
         case .range(let head, let before):
-            state = .consulting(.betweenRanges(head, before: before))
-            return .askHeld
+            state = .awaitingSink(.betweenRanges(head, before: before))
+            return .loadPartial
         case .failed(let error): return considerRetry(.failure(error))
         case .startOver(let reason):
             history.restarts.append(reason)
@@ -35,13 +35,13 @@ extension TransferStateMachine {
     mutating func sinkFailed(_ cause: any Error, isBodyOpen: Bool = false) -> Action {
         switch state {
         case .exchanging(let exchange, .receivingBody): return stop(exchange, refused(cause), isBodyOpen: true)
-        case .consulting(.ending(let ended)) where isBodyOpen:
-            if case .cancelled = ended {} else { state = .consulting(.ending(.failed(refused(cause)))) }
+        case .awaitingSink(.ending(let ended)) where isBodyOpen:
+            if case .cancelled = ended {} else { state = .awaitingSink(.ending(.failed(refused(cause)))) }
             return .endBody(ended.endingIfIncomplete)
-        case .consulting(.ending(.cancelled)): return cancelled()
+        case .awaitingSink(.ending(.cancelled)): return cancelled()
         // The first error of the sink is reported.
-        case .consulting(.ending(.failed(let error))) where error.code == .refusedBySink: return fail(error)
-        case .consulting(.ending), .consulting(.confirming): return fail(refused(cause))
+        case .awaitingSink(.ending(.failed(let error))) where error.code == .refusedBySink: return fail(error)
+        case .awaitingSink(.ending), .awaitingSink(.confirming): return fail(refused(cause))
         default: return .none
         }
     }
@@ -64,7 +64,7 @@ extension TransferStateMachine {
     ///   - held: The bytes that the sink holds now.
     ///   - random: A number in 0 ..< 1, for the pause.
     mutating func sinkCanRestart(held: HeldPartial?, random: Double, at now: MonotonicTime) -> Action {
-        guard case .consulting(.retrying(let cause)) = state else { return .none }
+        guard case .awaitingSink(.retrying(let cause)) = state else { return .none }
         let count = held?.heldBytes ?? 0
         let madeProgress = count > history.furthest && !cause.isSlow
         history.furthest = max(history.furthest, count)
@@ -82,7 +82,7 @@ extension TransferStateMachine {
 
     /// Handles the sink's refusal of another attempt.
     mutating func sinkCannotRestart() -> Action {
-        guard case .consulting(.retrying(let cause)) = state else { return .none }
+        guard case .awaitingSink(.retrying(let cause)) = state else { return .none }
         return giveUp(cause, "the answer was handed on, and cannot be continued")
     }
 

@@ -10,7 +10,7 @@ import HTTPTypes
 /// During an exchange, the machine does not wait for calls of the sink: only an error of a call is reported, at any later time. Between two exchanges,
 /// the result of each call decides the next step.
 ///
-///     ready ─start→ exchanging ─exchangeEnded→ consulting ─sink's answers→ ready | finished
+///     ready ─start→ exchanging ─exchangeEnded→ awaitingSink ─sink's answers→ ready | finished
 struct TransferStateMachine: Sendable {
     enum State: Sendable {
         /// No request is in progress: the transfer waits for a slot or for the end of a pause.
@@ -18,7 +18,7 @@ struct TransferStateMachine: Sendable {
         /// The transport is performing a request.
         case exchanging(Exchange, Stage)
         /// The sink was called, and its result decides the next step.
-        case consulting(Consultation)
+        case awaitingSink(Consultation)
         case finished
     }
 
@@ -26,7 +26,7 @@ struct TransferStateMachine: Sendable {
     enum Action: Sendable {
         case none
         /// Calls ``BodySink/held()``; reported by ``learned(held:)``.
-        case askHeld
+        case loadPartial
         /// Sends a request.
         case send(OutgoingRequest)
         /// Passes an interim response on.
@@ -41,7 +41,7 @@ struct TransferStateMachine: Sendable {
         case endBody(AttemptEnding)
         /// Calls ``BodySink/canRestart()`` and, where held bytes count, ``BodySink/held()``; reported by
         /// ``sinkCanRestart(held:random:at:)`` or ``sinkCannotRestart()``.
-        case askForAnother
+        case askCanRestart
         /// Calls ``start(at:date:)`` again in the same slot, without a pause. `restarting` is the reason for dropping held bytes, if any.
         case again(restarting: String?)
         /// Releases the slot, and calls ``start(at:date:)`` again after a pause.
@@ -103,7 +103,7 @@ struct TransferStateMachine: Sendable {
 
     /// True when the call of the sink that was ordered last is the transfer's last one, whatever its outcome.
     var isCallingLast: Bool {
-        if case .consulting(.ending(let ended)) = state { ended.isLast } else { false }
+        if case .awaitingSink(.ending(let ended)) = state { ended.isLast } else { false }
     }
 
     // MARK: Ends
@@ -114,10 +114,10 @@ struct TransferStateMachine: Sendable {
         case .finished: return .none
         case .exchanging(_, let stage) where stage.isBodyOpen:
             return endBody(.cancelled)
-        case .consulting(.ending(let ended)):
-            state = .consulting(.ending(.cancelled))
+        case .awaitingSink(.ending(let ended)):
+            state = .awaitingSink(.ending(.cancelled))
             return .endBody(ended.endingIfIncomplete)
-        case .ready, .exchanging, .consulting: return cancelled()
+        case .ready, .exchanging, .awaitingSink: return cancelled()
         }
     }
 

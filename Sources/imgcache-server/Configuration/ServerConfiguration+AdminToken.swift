@@ -10,16 +10,16 @@ extension ServerConfiguration {
             }
             return token
         }
-        func mistake(_ problem: String) -> SettingError {
+        func settingError(_ problem: String) -> SettingError {
             SettingError(setting: "admin-token-file", value: path, problem: problem)
         }
-        guard adminToken == nil else { throw mistake("cannot be combined with admin-token") }
+        guard adminToken == nil else { throw settingError("cannot be combined with admin-token") }
         let content: String
         do throws(SecretFile.Failure) { content = try SecretFile.content(of: path, isRegular: true) } catch {
-            throw mistake("cannot be used: \(error)")
+            throw settingError("cannot be used: \(error)")
         }
         let token = String(content.prefix { !$0.isNewline })
-        guard Self.isToken(token) else { throw mistake("has no token in its first line") }
+        guard Self.isToken(token) else { throw settingError("has no token in its first line") }
         return token
     }
 

@@ -23,7 +23,7 @@ extension Setting {
         text += """
             OTHER:
               --config FILE           The configuration file (or IMGCACHE_CONFIG).
-              --check                 Read the settings and exit: silently with 0, or with the mistake and 2.
+              --check                 Read the settings and exit: silently with 0, or with the error and 2.
               --ready                 Ask the running service with these settings whether it is ready, and exit: with 0, or with the reason and 1.
               --print-config          Print the effective settings, without secrets, and exit.
               --version               Print the version.

@@ -42,7 +42,7 @@ extension SettingFile {
 
         /// The text of a setting's value.
         func text(of setting: Setting) throws(SettingError) -> String {
-            func mistake(_ value: String?, _ problem: String) -> SettingError {
+            func settingError(_ value: String?, _ problem: String) -> SettingError {
                 SettingError(setting: setting.name, value: value, problem: problem)
             }
             switch self {
@@ -50,18 +50,18 @@ extension SettingFile {
             case .list(let members):
                 let text = members.joined(separator: ",")
                 guard setting.shape == .list else {
-                    throw mistake(setting.shown(text), "must be a single value, not a list")
+                    throw settingError(setting.shown(text), "must be a single value, not a list")
                 }
                 return text
             case .object(let members):
                 guard setting.shape == .table else {
-                    throw mistake(nil, "must be a single value or a list, not an object")
+                    throw settingError(nil, "must be a single value or a list, not an object")
                 }
                 var table: [String: String] = [:]
                 for (name, value) in members {
                     guard case .text(let text) = value, !text.contains(";"),
                         !name.contains(where: { ":;".contains($0) })
-                    else { throw mistake(name, "must have a text without a semicolon") }
+                    else { throw settingError(name, "must have a text without a semicolon") }
                     table[name] = text
                 }
                 // An empty table is also a value.

@@ -17,12 +17,12 @@ struct SettingFile {
         self.path = path
         let json: [UInt8]
         let text = try Self.text(at: path)
-        do throws(CommentedJSON.Mistake) { json = try CommentedJSON(text).json } catch {
+        do throws(CommentedJSON.SyntaxError) { json = try CommentedJSON(text).json } catch {
             throw SettingError(setting: "config", value: path, problem: "\(error)")
         }
         let decoded: [String: Value]
         do { decoded = try JSONDecoder().decode([String: Value].self, from: Data(json)) } catch {
-            throw Self.mistake(in: path, error)
+            throw Self.syntaxError(in: path, error)
         }
         keys = SettingFileKeys(json)
         if let key = keys.repeated {
@@ -67,7 +67,7 @@ struct SettingFile {
         }
     }
 
-    private static func mistake(in path: String, _ error: any Error) -> SettingError {
+    private static func syntaxError(in path: String, _ error: any Error) -> SettingError {
         switch error as? DecodingError {
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
             guard let key = context.codingPath.first?.stringValue else {

@@ -80,7 +80,7 @@ enum ServerCommand {
             try await ServiceGroup(configuration: group).run()
             return 0
         } catch {
-            if let mistake = error as? SettingError { throw mistake }
+            if let error = error as? SettingError { throw error }
             logger.error("stopped: \(error)")
             return 1
         }

@@ -51,7 +51,7 @@ struct FetchFastPath: Equatable {
         if let output, OutputDestination.file(output, FileWriting(.clone, keepsDate: false)).mayBlock { return false }
         var configuration = DownloadCache.Configuration.command
         configuration.rules = CachingOptions.rules
-        // The regular path reports a mistake in the settings, and sends credentials.
+        // The regular path reports an error in the settings, and sends credentials.
         let settings: Settings?
         do { settings = try Settings.load() } catch { return false }
         if settings?.identifiesUser == true { return false }

@@ -21,7 +21,7 @@ struct FetchRun: Sendable {
             destination = try OutputDestination(options.output, options.dataSet, for: downloads)
             session = try FetchSession(
                 options: options.fetching, options.dataSet, inputs, options.batch, destination: destination,
-                delta: options.delta, twins: TwinDownloads(isOn: options.dataSet.dedupe))
+                delta: options.delta, coalescer: DigestCoalescer(isOn: options.dataSet.dedupe))
         } catch {
             Output.error("\(error)")
             return ExitStatus(error)
@@ -39,7 +39,7 @@ struct FetchRun: Sendable {
         let sizes = isSeveral && display?.isWatched == true ? display.map { SizeProbe(session.probe, $0) } : nil
         sizes?.start(inputs)
         let record = RunRecord()
-        let tries = SecondTries(isOn: triesAgain)
+        let tries = DeferredRetries(isOn: triesAgain)
         var status = await reporter.run(
             inputs, width: options.batch.width(), on: session.executor, interruption,
             { input, place in

@@ -21,19 +21,19 @@ final class FetchSession: Sendable {
     /// The reason why the cache was opened for reading only.
     private let unwritable: ImageCacheError?
     /// Serialises downloads of the run that have the same digest.
-    private let twins: TwinDownloads
+    private let coalescer: DigestCoalescer
     /// The printed paths in the store.
     private let handedOut = Locked<[(url: String, path: String)]>([])
 
     init(
         options: FetchingOptions, _ dataSet: DataSetOptions, _ inputs: WorkQueue<FetchInput>, _ batch: BatchOptions,
-        destination: OutputDestination, delta: ZsyncOptions, twins: TwinDownloads
+        destination: OutputDestination, delta: ZsyncOptions, coalescer: DigestCoalescer
     ) throws {
         self.inputs = inputs
         self.delta = delta
         self.destination = destination
         self.dataSet = dataSet
-        self.twins = twins
+        self.coalescer = coalescer
         let holds = destination.needsStoredFile
         isQuiet = options.messages.quiet
         var template = try options.template(mayBeUnstorable: !holds)
@@ -140,7 +140,7 @@ final class FetchSession: Sendable {
                 if dataSet.adopt, request.expectedDigest?.algorithm.isCollisionResistant != true {
                     throw Failure(.usage, "--adopt needs a SHA-2 of the file, by --sha256 or a list")
                 }
-                try await twins.run(request.expectedDigest) {
+                try await coalescer.run(request.expectedDigest) {
                     try await fetch(request, download, into: &result, id: id, display)
                 }
             } catch {
@@ -309,7 +309,7 @@ final class FetchSession: Sendable {
         if file.source == .stale, request.policy == .returnCacheDataElseLoad, download.digest != nil {
             result.source = "verified"
         }
-        if file.isOfOtherRequest { result.source = "shared" }
+        if file.isDeduplicated { result.source = "shared" }
         if destination.needsStoredFile {
             result.path = file.path
             handedOut.withLock { $0.append((result.url, file.path)) }

@@ -60,7 +60,7 @@ struct Settings: Equatable {
 
     /// The settings of the file, which is read once; `nil` if there is none.
     ///
-    /// - Throws: ``Failure`` with the place of the mistake.
+    /// - Throws: ``Failure`` with the place of the error.
     static func load() throws(Failure) -> Settings? { try loaded.get() }
 
     private static func read() throws(Failure) -> Settings? {
@@ -76,8 +76,8 @@ struct Settings: Equatable {
         let entries: [String: Value]
         do {
             entries = try JSONDecoder().decode([String: Value].self, from: Data(CommentedJSON(text).json))
-        } catch let mistake as CommentedJSON.Mistake {
-            throw Failure(.usage, "\(path): \(mistake)")
+        } catch let error as CommentedJSON.SyntaxError {
+            throw Failure(.usage, "\(path): \(error)")
         } catch DecodingError.typeMismatch(_, let context) {
             let name = context.codingPath.first?.stringValue
             let kinds = name.map { "\"\($0)\" is a text, a number, true or false" }

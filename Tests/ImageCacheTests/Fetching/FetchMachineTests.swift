@@ -56,7 +56,7 @@ struct FetchMachineTests {
     static let alone = Kind(name: "response alone", consumer: .response(.none, publishing: nil))
     static let revalidation = Kind(name: "revalidation", turn: .revalidation)
     static let write = Kind(name: "write", turn: .write) { $0.method = .post }
-    static let passthrough = Kind(name: "passthrough", turn: .passthrough, consumer: .oneClient)
+    static let passthrough = Kind(name: "passthrough", turn: .passthrough, consumer: .passthrough)
     static let reload = Kind(name: "reload") { $0.policy = .reloadRevalidatingCacheData }
 
     // MARK: Events

@@ -65,12 +65,12 @@ import Testing
         request.reusesEqualBodies = true
         let file = try await bench.cache.file(for: request)
         #expect(try Bench.body(of: file) == Body(Self.bytes))
-        #expect(file.isOfOtherRequest == !isDamaged)
+        #expect(file.isDeduplicated == !isDamaged)
         #expect(try await bench.cache.entries().count == (isDamaged ? 2 : 1))
         var owned = FileRequest(Bench.url + "3")
         owned.reusesEqualBodies = true
         owned.owner = "ann"
-        #expect(try await !bench.cache.file(for: owned).isOfOtherRequest)
+        #expect(try await !bench.cache.file(for: owned).isDeduplicated)
     }
 
     @Test(arguments: DigestAlgorithm.allCases)

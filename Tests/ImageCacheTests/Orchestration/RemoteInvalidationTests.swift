@@ -276,16 +276,16 @@ struct RemoteInvalidationTests {
     }
 
     @Test(arguments: Way.ofSeveral)
-    func `a machine that starts knows a purge behind a bell that lags`(_ way: Way) async throws {
+    func `a machine that starts knows a purge behind a log head that lags`(_ way: Way) async throws {
         try await fill()
         let one = try machine(interval: nil)
         _ = try await one.cache.remove(FileRequest("http://origin.example/other"))
         #expect(await eventually { one.cache.remoteStatistics?.invalidations == 1 })
-        let bell = "/bucket/ci/v1/bell"
-        let former = try #require(store.bytes(of: bell))
+        let logHead = "/bucket/ci/v1/bell"
+        let former = try #require(store.bytes(of: logHead))
         try await invalidate(one, way)
         #expect(await eventually { one.cache.remoteStatistics?.invalidations == 2 })
-        store.edit(bell) { _ in former }
+        store.edit(logHead) { _ in former }
         let other = try machine()
         #expect(try await body(other) == content(2).content && other.sent == ["GET"])
     }

@@ -84,9 +84,9 @@ struct RemoteInvalidationValueTests {
         let batch = pending.batch
         #expect(batch.map(\.scope) == [.url("a", allOwners: true)] && batch[0].objects == ["2", "1"])
         #expect(pending.generation(of: "a") == second.generation)
-        pending.told([first])
+        pending.acknowledged([first])
         #expect(pending.count == 1, "the second one was not told")
-        pending.told(batch)
+        pending.acknowledged(batch)
         #expect(pending.count == 0 && pending.generation(of: "a") == nil)
     }
 
@@ -105,7 +105,7 @@ struct RemoteInvalidationValueTests {
         #expect(pending.scopes == [.host("a")] && pending.lost == 1)
         for number in 0..<PendingInvalidations.maxScopes { pending.add(.init(scope: .prefix("http://a/\(number)"))) }
         #expect(pending.scopes == [.everything] && pending.count == 3 && pending.lost == 1)
-        pending.told(pending.batch)
+        pending.acknowledged(pending.batch)
         #expect(pending.count == 0 && pending.scopes.isEmpty)
     }
 
@@ -118,7 +118,7 @@ struct RemoteInvalidationValueTests {
     @Test func `the last invalidation of a URL is found by its prefix, its host, or with everything`() {
         var scopes = RemoteScopes()
         #expect(scopes.last(matching: "http://a/1") == nil)
-        scopes.learn(RemoteBell(place(0), summary: []))
+        scopes.learn(LogHead(place(0), summary: []))
         scopes.learn([.everything, .url("http://b/2", allOwners: false)], at: place(1))
         scopes.learn([.host("a")], at: place(2))
         scopes.learn([.prefix("http://a/x/")], at: place(3))
@@ -129,25 +129,25 @@ struct RemoteInvalidationValueTests {
         #expect(scopes.count == 1 && scopes.last(matching: "http://a/x/1") == place(4))
     }
 
-    @Test func `a bell says what the entries to its place have said`() {
-        let former = RemoteBell(place(3), summary: [])
+    @Test func `a log head says what the entries to its place have said`() {
+        let former = LogHead(place(3), summary: [])
         let batches: [[RemoteInvalidation]] = [[.prefix("http://a/")], [.host("b"), .url("c", allOwners: true)]]
         let entries = batches.enumerated().map { number, batch in
             (position: place(Int64(number + 4)), content: Optional(RemoteInvalidation.encode(batch)))
         }
         var scopes = RemoteScopes()
-        scopes.learn(RemoteScopes.bell(former, entries))
+        scopes.learn(RemoteScopes.logHead(former, entries))
         #expect(scopes.position == place(5) && scopes.count == 2)
         #expect(scopes.last(matching: "http://a/1") == place(4) && scopes.last(matching: "http://b/") == place(5))
-        // An older bell takes nothing back.
+        // An older log head takes nothing back.
         scopes.learn(former)
         #expect(scopes.position == place(5) && scopes.count == 2)
     }
 
     @Test(arguments: [nil, [9, 9, 9]] as [[UInt8]?])
-    func `a bell that does not say what was invalidated stands for everything`(_ summary: [UInt8]?) {
+    func `a log head that does not say what was invalidated stands for everything`(_ summary: [UInt8]?) {
         var scopes = RemoteScopes()
-        scopes.learn(RemoteBell(place(3), summary: summary))
+        scopes.learn(LogHead(place(3), summary: summary))
         #expect(scopes.last(matching: "http://a/") == place(3))
         scopes.learn(nil, at: place(4))
         #expect(scopes.last(matching: "http://a/") == place(4), "an entry that is damaged, too")
@@ -155,7 +155,7 @@ struct RemoteInvalidationValueTests {
 
     @Test func `beyond the limit the older half becomes one of everything`() {
         var scopes = RemoteScopes()
-        scopes.learn(RemoteBell(place(0), summary: []))
+        scopes.learn(LogHead(place(0), summary: []))
         let count = Int64(RemoteScopes.maxCount)
         for entry in 1...count + 1 { scopes.learn([.prefix("http://a/\(entry)/")], at: place(entry)) }
         #expect(scopes.count <= count / 2 + 1)

@@ -92,10 +92,10 @@ struct MachineUnderTest {
         case .ready(.attempt): "ready"
         case .ready(.redirect): "ready for redirect"
         case .exchanging(_, let stage): name(stage)
-        case .consulting(.confirming): "confirming"
-        case .consulting(.ending): "ending body"
-        case .consulting(.betweenRanges): "between ranges"
-        case .consulting(.retrying): "retrying"
+        case .awaitingSink(.confirming): "confirming"
+        case .awaitingSink(.ending): "ending body"
+        case .awaitingSink(.betweenRanges): "between ranges"
+        case .awaitingSink(.retrying): "retrying"
         case .finished: "finished"
         }
     }
@@ -147,7 +147,7 @@ private func text(_ action: TransferStateMachine.BodyAction) -> String {
 private func text(_ action: TransferStateMachine.Action) -> String {
     switch action {
     case .none: "none"
-    case .askHeld: "ask held"
+    case .loadPartial: "load partial"
     case .send(let request): text(request)
     case .passInterim(let status, let fields): "interim \(status.code) with \(fields.count) fields"
     case .beginBody(let start): text(start)
@@ -155,7 +155,7 @@ private func text(_ action: TransferStateMachine.Action) -> String {
     case .endBody(.complete): "end complete"
     case .endBody(.cut): "end cut"
     case .endBody(.discarded): "end discarded"
-    case .askForAnother: "ask for another"
+    case .askCanRestart: "ask can restart"
     case .again(let reason): reason.map { "again: \($0)" } ?? "again"
     case .wait(let delay, let reason): "wait \(delay.text): \(reason)"
     case .finish(.success(let result)): text(result)

@@ -148,8 +148,8 @@ private struct RandomTransfer {
                 check(isBodyOpen || ending == .discarded, "an end without a body")
                 isBodyOpen = false
                 action = sinkAgrees ? machine.sinkSucceeded(at: now) : machine.sinkFailed(MachineUnderTest.Refusal())
-            case .askHeld: action = machine.learned(held: randomHeld(&generator))
-            case .askForAnother:
+            case .loadPartial: action = machine.learned(held: randomHeld(&generator))
+            case .askCanRestart:
                 let held = randomHeld(&generator)
                 action =
                     sinkAgrees ? machine.sinkCanRestart(held: held, random: 0.5, at: now) : machine.sinkCannotRestart()

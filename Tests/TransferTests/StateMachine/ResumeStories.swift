@@ -16,7 +16,7 @@ enum ResumeStories {
             after: Story.continues,
             [
                 (Sample.part(40...79), "begin 40..<80 of 100"), (.piece(40), "write"),
-                (.wrote(40), "none"), (.end, "end complete"), (.sinkOK, "ask held"),
+                (.wrote(40), "none"), (.end, "end complete"), (.sinkOK, "load partial"),
                 (.learn(Sample.held(80)), "again"), (.start, "GET \(Sample.url), range 80-, If-Range: \"a\""),
                 (Sample.part(80...99), "begin 80..<100 of 100"), (.piece(20), "write"),
                 (.wrote(20), "none"), (.end, "end complete"), (.sinkOK, "body from 40"),
@@ -70,7 +70,7 @@ enum ResumeStories {
         Story(
             "a body that is held as a whole is proved by its last byte",
             [
-                (.start, "ask held"), (.learn(Sample.held(100)), "again"),
+                (.start, "load partial"), (.learn(Sample.held(100)), "again"),
                 (.start, "GET \(Sample.url), range 99-, If-Range: \"a\""), (Sample.part(99...99), "none"),
                 (.piece(1), "discard"), (.end, "begin complete 100"), (.sinkOK, "end complete"),
                 (.sinkOK, "body from 100"),
@@ -78,7 +78,7 @@ enum ResumeStories {
         Story(
             "a 416 without a validator is proved by the last byte",
             [
-                (.start, "ask held"), (.learn(Sample.held(40, of: nil)), "again"),
+                (.start, "load partial"), (.learn(Sample.held(40, of: nil)), "again"),
                 (.start, "GET \(Sample.url), range 40-, If-Range: \"a\""),
                 (Sample.head(416, [.contentRange: "bytes */40"]), "none"), (.end, "again"),
                 (.start, "GET \(Sample.url), range 39-, If-Range: \"a\""), (Sample.part(39...39, of: 40), "none"),
@@ -87,7 +87,7 @@ enum ResumeStories {
         Story(
             "a 416 with the validator is proof",
             [
-                (.start, "ask held"), (.learn(Sample.held(40, of: nil)), "again"),
+                (.start, "load partial"), (.learn(Sample.held(40, of: nil)), "again"),
                 (.start, "GET \(Sample.url), range 40-, If-Range: \"a\""),
                 (Sample.head(416, [.contentRange: "bytes */40", .eTag: "\"a\""]), "none"), (.end, "begin complete 40"),
             ]),
@@ -102,21 +102,21 @@ enum ResumeStories {
         Story(
             "the ranges that are missing are asked for one by one",
             [
-                (.start, "ask held"), (.learn(Sample.held(missing: [10..<20, 30..<100])), "again"),
+                (.start, "load partial"), (.learn(Sample.held(missing: [10..<20, 30..<100])), "again"),
                 (.start, "GET \(Sample.url), range 10-19, If-Range: \"a\""),
                 (Sample.part(10...19), "begin 10..<20 of 100"), (.piece(10), "write"), (.wrote(10), "none"),
                 (.end, "end complete"),
-                (.sinkOK, "ask held"), (.learn(Sample.held(30)), "again"),
+                (.sinkOK, "load partial"), (.learn(Sample.held(30)), "again"),
                 (.start, "GET \(Sample.url), range 30-, If-Range: \"a\""),
             ]),
         Story(
             "a sink that does not keep the range that it was given ends the transfer",
             [
-                (.start, "ask held"), (.learn(Sample.held(missing: [10..<20, 30..<100])), "again"),
+                (.start, "load partial"), (.learn(Sample.held(missing: [10..<20, 30..<100])), "again"),
                 (.start, "GET \(Sample.url), range 10-19, If-Range: \"a\""),
                 (Sample.part(10...19), "begin 10..<20 of 100"), (.piece(10), "write"), (.wrote(10), "none"),
                 (.end, "end complete"),
-                (.sinkOK, "ask held"),
+                (.sinkOK, "load partial"),
                 (
                     .learn(Sample.held(missing: [10..<20, 30..<100])),
                     "failed refusedBySink: the sink still misses the range that it was given"
@@ -138,7 +138,7 @@ enum ResumeStories {
             after: Story.begins,
             [
                 (Sample.head(200, [.contentLength: "100", .eTag: "\"a\""]), "begin whole of 100"),
-                (.piece(40), "write"), (.wrote(40), "none"), (.fails(.cut), "end cut"), (.sinkOK, "ask for another"),
+                (.piece(40), "write"), (.wrote(40), "none"), (.fails(.cut), "end cut"), (.sinkOK, "ask can restart"),
                 (.canRestart(Sample.held(40)), "wait 0.5 s: cut"),
                 (.start, "GET \(Sample.url), range 40-, If-Range: \"a\""),
                 (Sample.part(40...99), "begin 40..<100 of 100"), (.piece(60), "write"), (.wrote(60), "none"),
@@ -156,17 +156,17 @@ enum RetryStories {
             "retries without progress end with the failure", oneRetry,
             after: Story.begins,
             [
-                (.fails(.cut), "ask for another"), (.canRestart(nil), "wait 0.5 s: cut"),
+                (.fails(.cut), "ask can restart"), (.canRestart(nil), "wait 0.5 s: cut"),
                 (.start, "GET \(Sample.url)"),
-                (.fails(.cut), "ask for another"), (.canRestart(nil), "failed cut: cut (1 retry without progress)"),
+                (.fails(.cut), "ask can restart"), (.canRestart(nil), "failed cut: cut (1 retry without progress)"),
             ]),
         Story(
             "progress begins the count anew", oneRetry,
             after: Story.begins,
             [
-                (.fails(.cut), "ask for another"), (.canRestart(nil), "wait 0.5 s: cut"),
+                (.fails(.cut), "ask can restart"), (.canRestart(nil), "wait 0.5 s: cut"),
                 (.start, "GET \(Sample.url)"),
-                (.fails(.cut), "ask for another"), (.canRestart(Sample.held(1)), "wait 0.5 s: cut"),
+                (.fails(.cut), "ask can restart"), (.canRestart(Sample.held(1)), "wait 0.5 s: cut"),
             ]),
         Story(
             "a failure that will come again is not tried again",
@@ -192,32 +192,32 @@ enum RetryStories {
             "a host that was never reached is tried once more",
             after: Story.begins,
             [
-                (.fails(.unreachable), "ask for another"), (.canRestart(nil), "wait 0.5 s: refused"),
-                (.start, "GET \(Sample.url)"), (.fails(.unreachable), "ask for another"),
+                (.fails(.unreachable), "ask can restart"), (.canRestart(nil), "wait 0.5 s: refused"),
+                (.start, "GET \(Sample.url)"), (.fails(.unreachable), "ask can restart"),
                 (.canRestart(nil), "failed connect: refused (1 retry without progress)"),
             ]),
         Story(
             "a host that was reached before is waited for",
             after: Story.begins,
             [
-                (Sample.head(503), "none"), (.end, "ask for another"),
+                (Sample.head(503), "none"), (.end, "ask can restart"),
                 (.canRestart(nil), "wait 0.5 s: the server answered 503"), (.start, "GET \(Sample.url)"),
-                (.fails(.unreachable), "ask for another"), (.canRestart(nil), "wait 1 s: refused"),
-                (.start, "GET \(Sample.url)"), (.fails(.unreachable), "ask for another"),
+                (.fails(.unreachable), "ask can restart"), (.canRestart(nil), "wait 1 s: refused"),
+                (.start, "GET \(Sample.url)"), (.fails(.unreachable), "ask can restart"),
                 (.canRestart(nil), "wait 2 s: refused"),
             ]),
         Story(
             "a status that may pass is tried again after the time that it names",
             after: Story.begins,
             [
-                (Sample.head(429), "none"), (.retryAfter(7), "ask for another"),
+                (Sample.head(429), "none"), (.retryAfter(7), "ask can restart"),
                 (.canRestart(nil), "wait 7 s: the server answered 429"),
             ]),
         Story(
             "a status that asks for too long is the result, with the reason",
             after: Story.begins,
             [
-                (Sample.head(503), "none"), (.retryAfter(301), "ask for another"),
+                (Sample.head(503), "none"), (.retryAfter(301), "ask can restart"),
                 (
                     .canRestart(nil),
                     "status 503 (the server asks to wait 301 s, more than the limit of 300 s)"
@@ -227,14 +227,14 @@ enum RetryStories {
             "a sink that handed the body on takes no other status",
             after: Story.begins,
             [
-                (Sample.head(503), "none"), (.end, "ask for another"),
+                (Sample.head(503), "none"), (.end, "ask can restart"),
                 (.cannotRestart, "status 503 (the answer was handed on, and cannot be continued)"),
             ]),
         Story(
             "an attempt that stalls is tried again",
             after: Story.begins,
             [
-                (.stalled, "ask for another"),
+                (.stalled, "ask can restart"),
                 (.canRestart(nil), "wait 0.5 s: no byte from the server for 30 s"),
             ]),
         Story(
@@ -242,7 +242,7 @@ enum RetryStories {
             after: Story.begins,
             [
                 (Sample.ok(10), "begin whole of 10"), (.stalled, "end cut"),
-                (.sinkOK, "ask for another"),
+                (.sinkOK, "ask can restart"),
             ]),
         Story(
             "no HTTP on a used connection is asked for once more on a new one",
@@ -277,7 +277,7 @@ enum RetryStories {
             "a refused address is no reason after a connection was made",
             after: Story.begins,
             [
-                (.refusedAddress, "none"), (.fails(.cut), "ask for another"),
+                (.refusedAddress, "none"), (.fails(.cut), "ask can restart"),
             ]),
     ]
 }
@@ -322,7 +322,7 @@ enum HeadStories {
             "a head that is cut after another is no head",
             after: Story.begins,
             [
-                (Sample.head(401), "none"), (.headBegan, "none"), (.end, "ask for another"),
+                (Sample.head(401), "none"), (.headBegan, "none"), (.end, "ask can restart"),
                 (.canRestart(nil), "wait 0.5 s: the connection ended inside the response head"),
             ]),
         Story(
@@ -370,7 +370,7 @@ enum HeadStories {
             "a transfer that is cancelled while it pauses does not come again",
             after: Story.begins,
             [
-                (.fails(.cut), "ask for another"), (.canRestart(nil), "wait 0.5 s: cut"),
+                (.fails(.cut), "ask can restart"), (.canRestart(nil), "wait 0.5 s: cut"),
                 (.cancel, "failed cancelled: the transfer was cancelled"), (.start, "none"),
             ]),
     ]

@@ -38,7 +38,7 @@ import Testing
     private static let cancelled = (action: "failed cancelled: the transfer was cancelled", state: "finished")
     private static let refused = (action: "failed refusedBySink: the body could not be stored", state: "finished")
     private static let begins = (action: "begin whole of 10", state: "receiving")
-    private static let retries = (action: "ask for another", state: "retrying")
+    private static let retries = (action: "ask can restart", state: "retrying")
     private static let sent = (action: "GET http://a.example/file", state: "awaiting head")
     private static let stop = (action: "stop", state: "stopping")
     private static let cuts = (action: "end cut", state: "ending body")
@@ -63,7 +63,7 @@ import Testing
         Row(
             state: "new", way: [],
             outcomes: [
-                "start": ("ask held", "new"), "learn": ("again", "ready"), "cancel": cancelled,
+                "start": ("load partial", "new"), "learn": ("again", "ready"), "cancel": cancelled,
                 "piece": ("stop", "new"),
             ]),
         Row(

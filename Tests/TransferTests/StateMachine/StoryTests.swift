@@ -23,12 +23,12 @@ struct Story: Sendable, CustomTestStringConvertible {
 
     /// The first attempt of a transfer of which nothing is held.
     static let begins: [Step] = [
-        (.start, "ask held"), (.learn(nil), "again"), (.start, "GET \(Sample.url)"),
+        (.start, "load partial"), (.learn(nil), "again"), (.start, "GET \(Sample.url)"),
     ]
 
     /// The first attempt of one that continues the first 40 of 100 bytes.
     static let continues: [Step] = [
-        (.start, "ask held"), (.learn(Sample.held(40)), "again"),
+        (.start, "load partial"), (.learn(Sample.held(40)), "again"),
         (.start, "GET \(Sample.url), range 40-, If-Range: \"a\""),
     ]
 
@@ -94,7 +94,7 @@ enum BodyStories {
             after: Story.begins,
             [
                 (Sample.ok(10), "begin whole of 10"), (.piece(4), "write"), (.wrote(4), "none"),
-                (.end, "end cut"), (.sinkOK, "ask for another"),
+                (.end, "end cut"), (.sinkOK, "ask can restart"),
                 (.canRestart(nil), "wait 0.5 s: the body is shorter than its head says"),
             ]),
         Story(
@@ -242,7 +242,7 @@ enum BodyStories {
                 $0.options.maxRedirects = 0
             },
             [
-                (.start, "ask held"), (.learn(nil), "again"), (.start, "GET \(Sample.url), as user"),
+                (.start, "load partial"), (.learn(nil), "again"), (.start, "GET \(Sample.url), as user"),
                 (Sample.head(401, [.contentLength: "4"]), "none"), (.judge, "begin whole of 4"),
                 (.piece(4), "write"), (.wrote(4), "none"), (.end, "end complete"), (.sinkOK, "body"),
             ]),
@@ -304,7 +304,7 @@ enum RedirectStories {
             "credentials go to the own origin only, and again when it comes back",
             Sample.request("http://user:pw@a.example/file"),
             [
-                (.start, "ask held"), (.learn(nil), "again"), (.start, "GET \(Sample.url), as user"),
+                (.start, "load partial"), (.learn(nil), "again"), (.start, "GET \(Sample.url), as user"),
                 (Sample.redirect(to: "http://b.example/x"), "none"), (.end, "again"),
                 (.start, "GET http://b.example/x, elsewhere"),
                 (Sample.redirect(to: "http://a.example/y"), "none"), (.end, "again"),
@@ -314,7 +314,7 @@ enum RedirectStories {
             "another scheme or port is another origin",
             Sample.request { $0.options.credentials = .init(user: "me", password: "pw") },
             [
-                (.start, "ask held"), (.learn(nil), "again"), (.start, "GET \(Sample.url), as me"),
+                (.start, "load partial"), (.learn(nil), "again"), (.start, "GET \(Sample.url), as me"),
                 (Sample.redirect(to: "https://a.example/x"), "none"), (.end, "again"),
                 (.start, "GET https://a.example/x, elsewhere"),
                 (Sample.redirect(to: "http://a.example:81/x"), "none"), (.end, "again"),
@@ -376,7 +376,7 @@ enum RedirectStories {
         Story(
             "each redirect is part of the attempt's time", Sample.request { $0.options.maxTime = .seconds(10) },
             [
-                (.start, "ask held"), (.learn(nil), "again"), (.start, "GET \(Sample.url), within 10 s"),
+                (.start, "load partial"), (.learn(nil), "again"), (.start, "GET \(Sample.url), within 10 s"),
                 (.wait(.seconds(4)), "none"), (Sample.redirect(to: "/b"), "none"), (.end, "again"),
                 (.start, "GET http://a.example/b, within 6 s"),
             ]),

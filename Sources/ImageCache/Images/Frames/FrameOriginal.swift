@@ -40,8 +40,8 @@ struct FrameOriginal: Sendable {
     private static let mostAhead = 8
     private static let mostBytesAhead = 4 << 20
 
-    var turn: DecodingSlots.Turn {
-        DecodingSlots.Turn(
+    var ticket: DecodingSlots.Ticket {
+        DecodingSlots.Ticket(
             priority: request.file.priority, owner: key.original, cost: pixels, client: request.file.client)
     }
 

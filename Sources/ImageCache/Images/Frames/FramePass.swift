@@ -42,7 +42,7 @@ final class FramePass: Sendable {
     private func rendered(_ number: Int) async -> Result<AnimationFrame?, ImageCacheError> {
         let (renderer, bytes) = (original.renderer, original.bytes)
         do throws(ImageCacheError) {
-            let frame = try await renderer.slots.run(original.turn, memory: { bytes }, on: renderer.executor) {
+            let frame = try await renderer.slots.run(original.ticket, memory: { bytes }, on: renderer.executor) {
                 [self] () throws(ImageCacheError) in try read(number)
             }
             return .success(frame)

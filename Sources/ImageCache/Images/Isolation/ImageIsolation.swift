@@ -113,8 +113,8 @@ final class ImageIsolation: Sendable {
 
     /// Begins a session (``WorkerSession``). At its end, the worker discards the session's state.
     func session() throws(ImageCodecError) -> WorkerSession {
-        let farewell = WorkerMessage(try ImageWorkRequest(work: .farewell).bytes())
-        return try pool().session(endingWith: farewell)
+        let closeMessage = WorkerMessage(try ImageWorkRequest(work: .closeMessage).bytes())
+        return try pool().session(endingWith: closeMessage)
     }
 
     /// Sends a request to a worker and receives its answers.

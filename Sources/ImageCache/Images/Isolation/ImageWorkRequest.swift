@@ -12,7 +12,7 @@ struct ImageWorkRequest: Sendable {
         /// Decode a preview of a file that is still arriving, if there is a better one.
         case preview(Preview)
         /// Discard the state of a session. The message has no descriptor and gets no answer.
-        case farewell
+        case closeMessage
     }
 
     var decoder = ImageDecoder()
@@ -37,7 +37,7 @@ extension ImageWorkRequest {
         case rows(DecodingScale)
     }
 
-    /// Consecutive frames. Their worker keeps the state for the next ones until it gets other work or a farewell.
+    /// Consecutive frames. Their worker keeps the state for the next ones until it gets other work or a closeMessage.
     struct Frames: Sendable {
         /// The number of the session.
         var session = 0
@@ -50,7 +50,7 @@ extension ImageWorkRequest {
         var spent = 0.0
     }
 
-    /// The pixels of the first bytes of a file. Their worker keeps its state until it gets other work or a farewell.
+    /// The pixels of the first bytes of a file. Their worker keeps its state until it gets other work or a closeMessage.
     struct Preview: Sendable {
         /// The number of the session.
         var session = 0
@@ -83,7 +83,7 @@ extension ImageWorkRequest: WireCodable {
             var frames = if case .frames(let own) = work { own } else { Frames() }
             try coder.code(&frames)
             work = .frames(frames)
-        case 3: work = .farewell
+        case 3: work = .closeMessage
         case 4:
             var preview = if case .preview(let own) = work { own } else { Preview() }
             try coder.code(&preview)
@@ -108,7 +108,7 @@ extension ImageWorkRequest.Work {
         case .header: 0
         case .render: 1
         case .frames: 2
-        case .farewell: 3
+        case .closeMessage: 3
         case .preview: 4
         }
     }

@@ -33,7 +33,7 @@ final class ImageWorker {
         }
         // Other work needs the memory, even if the session will continue.
         if kept?.canContinue(with: request.work) != true { kept = nil }
-        if case .farewell = request.work { return }
+        if case .closeMessage = request.work { return }
         guard let descriptor = message.descriptors.first else { throw ImageCodecError(.failed, "no file") }
         switch request.work {
         case .header(let byteCount):
@@ -44,7 +44,7 @@ final class ImageWorker {
         case .render(let rendering): try render(rendering, request.decoder, descriptor, send)
         case .frames(let wanted): try render(wanted, request.decoder, descriptor, send)
         case .preview(let wanted): try render(wanted, request.decoder, descriptor, send)
-        case .farewell: return
+        case .closeMessage: return
         }
         // Sent after the memory of the work was freed, as the program then checks the worker's memory.
         send(.end, nil)

@@ -79,7 +79,7 @@ struct PendingInvalidations: Sendable {
     var batch: [Item] { Array((first..<end).lazy.compactMap { items[$0] }.prefix(RemoteInvalidation.maxBatch)) }
 
     /// Removes published items, unless they were added again in the meantime.
-    mutating func told(_ batch: [Item]) {
+    mutating func acknowledged(_ batch: [Item]) {
         for item in batch {
             let place = item.scope.url.map { resources[$0.asBytes] } ?? several[item.scope]
             guard let place, items[place]?.generation == item.generation else { continue }

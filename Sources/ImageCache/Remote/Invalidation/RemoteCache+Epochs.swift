@@ -14,7 +14,7 @@ extension RemoteCache {
 
     /// The stamp of the object of a response; nil if the resource may have been invalidated since the request, so that the object must not
     /// be shared.
-    func stamp(of fill: RemoteFill, _ url: String) async -> RemoteStamp? {
+    func stamp(of fill: FillContext, _ url: String) async -> RemoteStamp? {
         guard let scopes = await knownScopes(for: url) else { return nil }
         if let last = scopes.last(matching: url), fill.position?.reaches(last) != true { return nil }
         guard let generation = await generation(of: fill, url) else { return nil }
@@ -28,7 +28,7 @@ extension RemoteCache {
     }
 
     /// The generation that a response belongs to; nil if the resource may have been invalidated since the request.
-    private func generation(of fill: RemoteFill, _ url: String) async -> RemoteGeneration? {
+    private func generation(of fill: FillContext, _ url: String) async -> RemoteGeneration? {
         if let known = fill.epoch?.generation { return known }
         // A response that was requested before this process invalidated it is never uploaded.
         if let own = state.withLock({ $0.invalidations.generation(of: url) }) { return own }
@@ -44,7 +44,7 @@ extension RemoteCache {
 }
 
 /// The state at the start of a fetch, which the upload of its response needs.
-struct RemoteFill: Sendable {
+struct FillContext: Sendable {
     /// The resource's epoch before the request to the origin; nil if it was not read.
     var epoch: RemoteEpoch?
     /// The position in the log up to which invalidations of several resources were known before the request to the origin.
@@ -57,7 +57,7 @@ struct RemoteFill: Sendable {
     init(knowing position: RemoteLogPosition? = nil) { self.position = position }
 
     /// The same state without the lease.
-    var withoutLease: RemoteFill {
+    var withoutLease: FillContext {
         var fill = self
         fill.lease = nil
         return fill

@@ -25,7 +25,7 @@ extension RemoteCache {
     private func add(_ items: [PendingInvalidations.Item]) {
         state.withLock { state in
             for item in items { state.invalidations.add(item) }
-            if state.teller == nil { state.teller = Task(executorPreference: executor) { await self.tell() } }
+            if state.publisher == nil { state.publisher = Task(executorPreference: executor) { await self.tell() } }
         }
     }
 
@@ -35,7 +35,7 @@ extension RemoteCache {
         while !Task.isCancelled {
             let batch = state.withLock { state in
                 let batch = state.invalidations.batch
-                if batch.isEmpty { state.teller = nil }
+                if batch.isEmpty { state.publisher = nil }
                 return batch
             }
             if batch.isEmpty { return }
@@ -53,15 +53,15 @@ extension RemoteCache {
         guard await write(batch.filter { $0.scope.url != nil }) else { return false }
         let log = RemoteLog(tier, honoursConditions: state.withLock { $0.conditions != .ignoresConditions })
         let entry = RemoteInvalidation.encode(batch.map(\.scope))
-        state.withLock { $0.news.noteOwn(entry) }
-        let bell = await asking(counts: false) { (_) async throws(RemoteError) in
-            try await log.append(entry, summarizing: RemoteScopes.bell)
+        state.withLock { $0.feed.noteOwn(entry) }
+        let logHead = await asking(counts: false) { (_) async throws(RemoteError) in
+            try await log.append(entry, summarizing: RemoteScopes.logHead)
         }
-        guard let bell else { return false }
+        guard let logHead else { return false }
         // In one step, so that an invalidation is known before it stops being pending.
         state.withLock { state in
-            state.scopes.known.learn(bell)
-            state.invalidations.told(batch)
+            state.scopes.known.learn(logHead)
+            state.invalidations.acknowledged(batch)
             state.counts.invalidations += batch.count
         }
         return true
@@ -96,24 +96,24 @@ extension RemoteCache {
 
     /// Waits until everything is published, or drops the rest after the given time.
     func finishTelling(within time: Duration) async {
-        guard let teller = state.withLock({ $0.teller }) else { return }
+        guard let publisher = state.withLock({ $0.publisher }) else { return }
         let isOver = Promise<Bool>()
         let timer = Task {
             try? await Task.sleep(for: time)
             isOver.fulfill(false)
         }
         let waiter = Task {
-            await teller.value
+            await publisher.value
             isOver.fulfill(true)
         }
         let isTold = await isOver.valueDespiteCancellation()
         timer.cancel()
         if isTold { return }
-        teller.cancel()
+        publisher.cancel()
         await waiter.value
         state.withLock { state in
             state.invalidations.drop()
-            state.teller = nil
+            state.publisher = nil
         }
     }
 }

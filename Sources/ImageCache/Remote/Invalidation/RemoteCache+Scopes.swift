@@ -4,7 +4,7 @@ import RemoteStore
 /// The invalidations of several resources that this process knows, and the state of reading them.
 struct RemoteScopeNews: Sendable {
     var known = RemoteScopes()
-    /// The entity tag of the bell when it was last read.
+    /// The entity tag of the log head when it was last read.
     var tag: String?
     /// The start of the last complete read; nil before the first.
     var looked: ContinuousClock.Instant?
@@ -46,20 +46,20 @@ extension RemoteCache {
         let began = ContinuousClock.now
         let tag = state.withLock { $0.scopes.tag }
         await asking(counts: false) { (tier) async throws(RemoteError) in
-            let bell = try await tier.read(RemoteBell.name, unless: tag)
-            try await self.learnScopes(bell, readAt: began)
+            let logHead = try await tier.read(LogHead.name, unless: tag)
+            try await self.learnScopes(logHead, readAt: began)
         }
         state.withLock { $0.scopes.look = nil }
     }
 
-    /// Learns the invalidations up to the bell from the bell, and later ones from the entries behind it.
+    /// Learns the invalidations up to the log head from the log head, and later ones from the entries behind it.
     func learnScopes(_ reading: RemoteReading, readAt time: ContinuousClock.Instant) async throws(RemoteError) {
         switch reading.content {
         case .unchanged: break
         case .absent: state.withLock { $0.scopes.tag = nil }
         case .object(let bytes):
-            guard let bell = RemoteBell(bytes) else { throw .damaged("the bell is none") }
-            state.withLock { $0.scopes.known.learn(bell) }
+            guard let logHead = LogHead(bytes) else { throw .damaged("the log head is invalid") }
+            state.withLock { $0.scopes.known.learn(logHead) }
             while let next = knownPosition?.next, case .some(let entry) = try await entry(next) {
                 learn(entry, at: next)
             }

@@ -25,12 +25,12 @@ struct RemoteScopes: Sendable, Hashable {
 
     // MARK: Learning
 
-    /// Adds the summary of a bell.
-    mutating func learn(_ bell: RemoteBell) {
-        begin(bell.position.log)
-        for (scope, entry) in Self.decode(bell) { add(scope, entry) }
+    /// Adds the summary of a log head.
+    mutating func learn(_ logHead: LogHead) {
+        begin(logHead.position.log)
+        for (scope, entry) in Self.decode(logHead) { add(scope, entry) }
         merge()
-        position = position.map { $0.reaches(bell.position) ? $0 : bell.position } ?? bell.position
+        position = position.map { $0.reaches(logHead.position) ? $0 : logHead.position } ?? logHead.position
     }
 
     /// Adds an entry of the log; nil if it cannot be read, and may invalidate anything.
@@ -63,10 +63,10 @@ struct RemoteScopes: Sendable, Hashable {
 
     // MARK: Coding
 
-    /// Makes the bell for a position in the log.
-    static func bell(
-        _ former: RemoteBell, _ entries: [(position: RemoteLogPosition, content: [UInt8]?)]
-    ) -> RemoteBell {
+    /// Makes the log head for a position in the log.
+    static func logHead(
+        _ former: LogHead, _ entries: [(position: RemoteLogPosition, content: [UInt8]?)]
+    ) -> LogHead {
         var scopes = RemoteScopes()
         scopes.learn(former)
         for (position, content) in entries {
@@ -79,13 +79,13 @@ struct RemoteScopes: Sendable, Hashable {
             scope.write(to: &writer)
             writer.write(entry)
         }
-        return RemoteBell(entries.last?.position ?? former.position, summary: writer.bytes)
+        return LogHead(entries.last?.position ?? former.position, summary: writer.bytes)
     }
 
-    /// Decodes the summary of a bell. An unknown format may invalidate anything.
-    private static func decode(_ bell: RemoteBell) -> [(RemoteInvalidation, Int64)] {
-        guard let summary = bell.summary else { return [(.everything, bell.position.entry)] }
-        return summary.isEmpty ? [] : decode(summary) ?? [(.everything, bell.position.entry)]
+    /// Decodes the summary of a log head. An unknown format may invalidate anything.
+    private static func decode(_ logHead: LogHead) -> [(RemoteInvalidation, Int64)] {
+        guard let summary = logHead.summary else { return [(.everything, logHead.position.entry)] }
+        return summary.isEmpty ? [] : decode(summary) ?? [(.everything, logHead.position.entry)]
     }
 
     private static func decode(_ bytes: [UInt8]) -> [(RemoteInvalidation, Int64)]? {

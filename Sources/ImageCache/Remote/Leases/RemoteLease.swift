@@ -85,8 +85,8 @@ extension ResponseStart {
     /// True if the response is passed through without being stored.
     fileprivate var isPassed: Bool {
         switch self {
-        case .passed, .head: true
-        case .file, .growing, .failed: false
+        case .passthrough, .head: true
+        case .file, .live, .failed: false
         }
     }
 }

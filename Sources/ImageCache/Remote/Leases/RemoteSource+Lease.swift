@@ -8,7 +8,7 @@ import Transfer
 /// Leases only avoid duplicate work. After any failure, the origin is contacted without one.
 extension RemoteSource {
     /// Stores the response from the remote store. If there is none, acquires the key's lease, or waits for its holder.
-    func find(_ look: RemoteLook) async throws(ImageCacheError) -> RemoteFinding {
+    func find(_ look: RemoteLookup) async throws(ImageCacheError) -> RemoteLookupResult {
         let finding = await storeFromRemote(look)
         // Another machine is uploading the body, or was interrupted.
         if finding.entry == nil, look.partsFound > 0 { return try await followOrLease(finding, look) }
@@ -18,13 +18,15 @@ extension RemoteSource {
     /// Stores the parts of a large body as they are uploaded. If no more appear, the uploader is gone, and the lease is acquired or
     /// awaited.
     private func followOrLease(
-        _ finding: RemoteFinding, _ look: RemoteLook
-    ) async throws(ImageCacheError) -> RemoteFinding {
+        _ finding: RemoteLookupResult, _ look: RemoteLookup
+    ) async throws(ImageCacheError) -> RemoteLookupResult {
         let finding = try await followParts(finding, look)
         return finding.entry == nil ? try await lease(finding, look) : finding
     }
 
-    private func lease(_ finding: RemoteFinding, _ look: RemoteLook) async throws(ImageCacheError) -> RemoteFinding {
+    private func lease(_ finding: RemoteLookupResult, _ look: RemoteLookup) async throws(ImageCacheError)
+        -> RemoteLookupResult
+    {
         let resolved = look.resolved
         guard finding.entry == nil, remote.usesLease(for: resolved.key),
             let limit = leasePatience(of: look.consumer, resolved)
@@ -42,8 +44,8 @@ extension RemoteSource {
 
     /// Looks up the object repeatedly until it is stored or the holder is given up.
     private func awaitHolder(
-        _ wait: RemoteLeaseWait, _ finding: RemoteFinding, _ look: RemoteLook
-    ) async throws(ImageCacheError) -> RemoteFinding {
+        _ wait: RemoteLeaseWait, _ finding: RemoteLookupResult, _ look: RemoteLookup
+    ) async throws(ImageCacheError) -> RemoteLookupResult {
         var (wait, finding) = (wait, finding)
         let (key, count) = (look.resolved.key, look.partsFound)
         while true {
@@ -53,7 +55,7 @@ extension RemoteSource {
             if finding.entry != nil { return finding }
             if look.partsFound > count { return try await followOrLease(finding, look) }
             switch wait.next(lease, at: .now) {
-            case .goOn: return finding
+            case .proceed: return finding
             case .look(let pause):
                 do { try await Task.sleep(for: pause) } catch { throw .cancelled }
             case .takeOver(let tag):
@@ -68,8 +70,8 @@ extension RemoteSource {
 
     /// Looks up the object again, as it, or its first parts, may have been stored before the lease was acquired.
     private func lookOnceMore(
-        _ finding: RemoteFinding, _ look: RemoteLook, holding lease: RemoteLease
-    ) async throws(ImageCacheError) -> RemoteFinding {
+        _ finding: RemoteLookupResult, _ look: RemoteLookup, holding lease: RemoteLease
+    ) async throws(ImageCacheError) -> RemoteLookupResult {
         let count = look.partsFound
         var finding = await storeFromRemote(look).after(finding)
         guard finding.entry == nil, look.partsFound == count else {

@@ -14,7 +14,7 @@ struct SharedParts: Sendable {
     /// True if the decision was made whether the body that is being received is uploaded.
     var isDecided = false
     /// The state in which the origin is asked.
-    var fill: RemoteFill?
+    var fill: FillContext?
 }
 
 extension Fetch {
@@ -97,7 +97,7 @@ final class PartSharing {
         let upload = fetch.shared.withLock { shared in
             let known = [shared.upload?.found, shared.found].compactMap { $0 }.first { $0.identity == list.identity }
             let upload = PartUpload(
-                list, key: key, url: record.url, fill: shared.fill ?? RemoteFill(), head: head, epoch: epoch,
+                list, key: key, url: record.url, fill: shared.fill ?? FillContext(), head: head, epoch: epoch,
                 body: body,
                 former: Set(former), known: known, width: remote.configuration.maxUploads)
             (shared.upload, shared.isDecided) = (upload, true)
@@ -168,7 +168,7 @@ extension RemoteSource {
     ///
     /// - Returns: True if parts are uploaded. The upload then has the fetch's lease.
     func shareParts(
-        of file: CachedFile, _ resolved: ResolvedRequest, _ fetch: Fetch, _ fill: RemoteFill
+        of file: CachedFile, _ resolved: ResolvedRequest, _ fetch: Fetch, _ fill: FillContext
     ) -> Bool {
         let record = ResponseRecord(url: resolved.url, response: file.response)
         let size = remote.configuration.partSize

@@ -40,7 +40,7 @@ final class PartUpload: Sendable {
     let key: EntryKey
     let url: String
     /// The state in which the origin is asked, with the lease. The lease is released when the upload ``canBeFollowed``, or fails.
-    let fill: RemoteFill
+    let fill: FillContext
     /// The list without digests.
     let list: PartList
     private let head: [UInt8]
@@ -58,7 +58,7 @@ final class PartUpload: Sendable {
     ///   - former: The parts that are on disk already.
     ///   - known: The parts that another machine has uploaded with the same list.
     init(
-        _ list: PartList, key: EntryKey, url: String, fill: RemoteFill, head: [UInt8], epoch: Generation.Epoch,
+        _ list: PartList, key: EntryKey, url: String, fill: FillContext, head: [UInt8], epoch: Generation.Epoch,
         body: PartialBody, former: Set<Int>, known: FoundParts?, width: Int
     ) {
         self.list = list

@@ -9,7 +9,7 @@ enum PartChange: Sendable {
     case part(PartUpload.Ticket)
     case list(PartUpload)
     /// Gives the list the new head of a file that the origin confirmed.
-    case head(CachedFile, url: String, EntryKey, PartIdentity, RemoteFill)
+    case head(CachedFile, url: String, EntryKey, PartIdentity, FillContext)
 }
 
 /// The result of reading a part.
@@ -60,8 +60,8 @@ extension RemoteCache {
             let position = last
             let answer = await asking { (tier) async throws(RemoteError) -> [RemoteListing]? in
                 do throws(RemoteError) { return try await tier.list(prefix, after: position) } catch {
-                    // The credentials may permit reading and not listing: a refusal does not mean that the store is unavailable.
-                    if error.refusal == .credentials { return nil }
+                    // The credentials may permit reading and not listing: a rejection does not mean that the store is unavailable.
+                    if error.rejection == .credentials { return nil }
                     throw error
                 }
             }
@@ -157,7 +157,7 @@ extension RemoteCache {
     }
 
     private func updateHead(
-        _ file: CachedFile, _ url: String, _ key: EntryKey, _ identity: PartIdentity, _ fill: RemoteFill
+        _ file: CachedFile, _ url: String, _ key: EntryKey, _ identity: PartIdentity, _ fill: FillContext
     ) async {
         guard let stamp = await stamp(of: fill, url), let epoch = await epoch(of: url),
             store.isCurrent(file.generation.epoch)

@@ -11,8 +11,8 @@ extension RemoteSource {
 
     /// Reads the parts of a large body as another machine uploads them, until none has appeared for the time of a lease.
     func followParts(
-        _ finding: RemoteFinding, _ look: RemoteLook
-    ) async throws(ImageCacheError) -> RemoteFinding {
+        _ finding: RemoteLookupResult, _ look: RemoteLookup
+    ) async throws(ImageCacheError) -> RemoteLookupResult {
         guard look.consumer.waiting != .none else { return finding }
         let leaseTime = remote.configuration.leaseTime
         var (finding, count, grown) = (finding, look.partsFound, ContinuousClock.now)
@@ -28,7 +28,7 @@ extension RemoteSource {
 
     /// The time to wait for the next part. A client without the response's head waits only for a third of the lease time, which is enough to see
     /// that another machine uploads parts.
-    private func patience(_ leaseTime: Duration, _ look: RemoteLook) -> Duration {
+    private func patience(_ leaseTime: Duration, _ look: RemoteLookup) -> Duration {
         look.consumer.waiting == .untilStalled || look.task.context.start.settled() != nil ? leaseTime : leaseTime / 3
     }
 
@@ -36,7 +36,7 @@ extension RemoteSource {
     ///
     /// - Returns: The number of the new entry; `nil` if there is none. Then there may be a partial with parts from the store.
     func storeParts(
-        _ list: PartList, of record: ResponseRecord, for look: RemoteLook
+        _ list: PartList, of record: ResponseRecord, for look: RemoteLookup
     ) async -> (entry: Int64?, hasParts: Bool) {
         guard mayContinue(list, of: record, look.resolved),
             let filling = await fill(list, of: record, for: look)
@@ -74,7 +74,7 @@ extension RemoteSource {
     }
 
     private func fill(
-        _ list: PartList, of record: ResponseRecord, for look: RemoteLook
+        _ list: PartList, of record: ResponseRecord, for look: RemoteLookup
     ) async -> Filling? {
         guard let writer = try? fetcher.beginBody(look.resolved.partialKey, look.generation) else { return nil }
         do throws(StoreError) {
@@ -109,7 +109,7 @@ extension RemoteSource {
 
     /// Reads and writes the missing parts, a limited number at a time.
     private func receive(
-        _ list: PartList, of record: ResponseRecord, into writer: BodyWriter, _ look: RemoteLook
+        _ list: PartList, of record: ResponseRecord, into writer: BodyWriter, _ look: RemoteLookup
     ) async -> Filling {
         let fetch = look.task.context
         var filling = Filling(
@@ -143,7 +143,7 @@ extension RemoteSource {
                     }
                     filling.digests[index] = digest
                     filling.isOfUse = true
-                    fetch.growth.advance(by: writer)
+                    fetch.bodyProgress.advance(by: writer)
                     fetch.report { $0.received = writer.bytesHeld }
                 case .missing: filling.digests[index] = nil
                 case .failed: rest = []
@@ -177,7 +177,7 @@ extension RemoteSource {
     }
 
     private func commit(
-        _ filling: Filling, _ list: PartList, _ record: ResponseRecord, _ look: RemoteLook
+        _ filling: Filling, _ list: PartList, _ record: ResponseRecord, _ look: RemoteLookup
     ) async -> Int64? {
         guard let variant = fetcher.rules.variantKey(of: record.response), filling.writer.held?.missing.isEmpty == true
         else {
@@ -193,7 +193,7 @@ extension RemoteSource {
     }
 
     /// Announces the response to waiting requests, if it is fresh. They then follow the growing body.
-    private func announce(_ record: ResponseRecord, _ list: PartList, to look: RemoteLook) {
+    private func announce(_ record: ResponseRecord, _ list: PartList, to look: RemoteLookup) {
         let (request, fetch) = (look.resolved, look.task.context)
         var response = record.response
         response.extent = .complete(length: list.total)
@@ -201,12 +201,12 @@ extension RemoteSource {
             request.cacheRequest, stored: [response], allowing: .fresh, by: fetcher.rules, at: fetcher.now())
         guard decision.served != nil, request.request.expectedDigest == nil else { return }
         if response.redirects.isEmpty {
-            fetch.followable.fulfill(FollowableResponse(response: response, version: fetch.growth.version))
+            fetch.followable.fulfill(FollowableResponse(response: response, version: fetch.bodyProgress.version))
         }
         guard case .response(_, let publishing) = look.consumer, fetch.start.settled() == nil else { return }
         if let publishing { fetcher.pool.publish(look.task, under: publishing) }
         var status = decision.status
         status.detail = "REMOTE"
-        fetch.start.fulfill(.growing(response, status, version: fetch.growth.version, fetch.growth))
+        fetch.start.fulfill(.live(response, status, version: fetch.bodyProgress.version, fetch.bodyProgress))
     }
 }

@@ -43,7 +43,7 @@ extension RemoteCache {
     func tryAgain() async {
         let (isClosed, suspect) = state.withLock { ($0.breaker.isClosed, $0.suspect) }
         if isClosed { return }
-        let name = suspect ?? RemoteBell.name
+        let name = suspect ?? LogHead.name
         _ = await reading(name, in: reads, counts: false, byteCount: { $0?.count ?? 0 }) {
             (tier) async throws(RemoteError) in try await tier.get(name)
         }
@@ -68,7 +68,7 @@ extension RemoteCache {
     func tell(_ notice: RemoteNotices.Notice, _ error: RemoteError?) {
         var metadata = storeMetadata
         if notice != .closed { metadata["reason"] = "\(error?.description ?? "it is slow")" }
-        switch (notice, error?.refusal) {
+        switch (notice, error?.rejection) {
         case (.failed, .credentials?), (.opened, .credentials?):
             logger.warning("the remote store refuses the credentials; nothing is shared", metadata: metadata)
         case (.failed, .noBucket?), (.opened, .noBucket?):

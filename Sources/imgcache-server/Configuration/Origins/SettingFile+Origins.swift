@@ -11,16 +11,16 @@ extension SettingFile {
         var origins: [NamedOrigin] = []
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
             let source = place([originsKey, name])
-            func mistake(_ problem: String) -> SettingError {
+            func settingError(_ problem: String) -> SettingError {
                 SettingError(setting: "\(originsKey).\(name)", value: nil, problem: problem, source: source)
             }
             guard isName(name) else {
-                throw mistake("is no name: it has 1 to 64 letters, digits, hyphens, underscores and dots")
+                throw settingError("is no name: it has 1 to 64 letters, digits, hyphens, underscores and dots")
             }
             guard name != NamedOrigin.defaultName else {
-                throw mistake("is the name of the origin that the setting origin describes")
+                throw settingError("is the name of the origin that the setting origin describes")
             }
-            guard let members = value.members else { throw mistake("must be an object with url and match") }
+            guard let members = value.members else { throw settingError("must be an object with url and match") }
             origins.append(try origin(name, members, source) { place([originsKey, name, $0]) })
         }
         try checkPatterns(of: origins, place)
@@ -30,24 +30,24 @@ extension SettingFile {
     private static func origin(
         _ name: String, _ members: [String: Value], _ source: String, _ place: (_ key: String) -> String
     ) throws(SettingError) -> NamedOrigin {
-        func mistake(_ key: String, _ value: String?, _ problem: String, in place: String) -> SettingError {
+        func settingError(_ key: String, _ value: String?, _ problem: String, in place: String) -> SettingError {
             SettingError(setting: NamedOrigin.key(name, key), value: value, problem: problem, source: place)
         }
         guard case .text(let url)? = members["url"] else {
-            throw mistake(
+            throw settingError(
                 "url", nil, "is missing, or is not a string", in: members["url"] == nil ? source : place("url"))
         }
         if let problem = OriginLocation.problem(url) {
-            throw mistake("url", Setting.maskedUserinfo(url), problem, in: place("url"))
+            throw settingError("url", Setting.maskedUserinfo(url), problem, in: place("url"))
         }
         var patterns: [(text: String, pattern: OriginPattern)] = []
         for text in members["match"]?.texts ?? [] {
             do throws(OriginPattern.Failure) { patterns.append((text, try OriginPattern(text))) } catch {
-                throw mistake("match", text, error.problem, in: place("match"))
+                throw settingError("match", text, error.problem, in: place("match"))
             }
         }
         guard !patterns.isEmpty else {
-            throw mistake(
+            throw settingError(
                 "match", nil, "is missing: a path such as /shop/, a host, or a list of them",
                 in: members["match"] == nil ? source : place("match"))
         }
@@ -57,15 +57,15 @@ extension SettingFile {
                 let problem =
                     Setting.named(key) == nil
                     ? "is not a setting" + suggestion(for: key) : "is not a setting of one origin"
-                throw mistake(key, nil, problem, in: place(key))
+                throw settingError(key, nil, problem, in: place(key))
             }
             let text: String
             do throws(SettingError) { text = try value.text(of: setting) } catch {
-                throw mistake(key, error.value, error.problem, in: place(key))
+                throw settingError(key, error.value, error.problem, in: place(key))
             }
             var scratch = ServerConfiguration()
             if let problem = setting.read(text, &scratch) {
-                throw mistake(key, setting.shown(text), problem, in: place(key))
+                throw settingError(key, setting.shown(text), problem, in: place(key))
             }
             values.append(NamedOrigin.Value(setting: setting, text: text, source: place(key)))
         }

@@ -2,7 +2,7 @@ import DiskStore
 import Transfer
 
 /// The limit of concurrent transfers with one host, which all processes that use a cache directory share.
-struct HostPlaces: SharedHostLimit {
+struct SharedHostSlots: SharedHostLimit {
     /// The place that is returned if the lock file cannot be used: the transfer starts without a limit.
     private final class Unlimited: Sendable {}
 

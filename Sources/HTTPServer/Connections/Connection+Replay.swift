@@ -6,7 +6,7 @@ extension Connection {
     /// Responds to the next request in `pending` as to an earlier one of this event loop, if that is possible.
     ///
     /// - Returns: False if nothing was done.
-    func respondAgain(_ context: ChannelHandlerContext) throws(RequestError) -> Bool {
+    func replay(_ context: ChannelHandlerContext) throws(RequestError) -> Bool {
         guard pending.readableBytes > 0, reader.isBetweenRequests, !isDraining else { return false }
         let received = NIODeadline.now()
         guard let (response, length) = prepared.response(to: pending.readableBytesUInt8Span, at: received) else {

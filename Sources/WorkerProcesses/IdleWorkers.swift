@@ -1,5 +1,5 @@
 /// The idle workers of a pool, and the number of busy ones. It chooses the worker for a piece of work, without handling processes itself.
-struct WorkerLine<Worker: AnyObject> {
+struct IdleWorkers<Worker: AnyObject> {
     private struct Idle {
         let worker: Worker
         /// The session of the worker's last piece of work.

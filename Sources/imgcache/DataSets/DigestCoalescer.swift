@@ -2,7 +2,7 @@ import ConcurrencyPrimitives
 import Digests
 
 /// Runs downloads with the same digest in a list one after another, so that the later ones find the first one's file in the store.
-final class TwinDownloads: Sendable {
+final class DigestCoalescer: Sendable {
     private let isOn: Bool
     private let running = Locked<[Digest: Promise<Void>]>([:])
 

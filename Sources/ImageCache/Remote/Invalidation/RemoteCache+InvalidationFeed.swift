@@ -5,10 +5,10 @@ import Logging
 import RemoteStore
 
 /// The state of reading the fleet's log.
-struct RemoteNews: Sendable {
+struct InvalidationFeed: Sendable {
     /// Nil if it has not been read from disk.
     var cursor: RemoteLogCursor?
-    /// The entity tag of the bell when it was last read.
+    /// The entity tag of the log head when it was last read.
     var tag: String?
     private var own: Set<[UInt8]> = []
 
@@ -27,31 +27,31 @@ struct RemoteNews: Sendable {
 
 /// Applies invalidations by other machines to the disk, to memory, and to running fetches.
 extension RemoteCache {
-    /// Reads the bell, then the log from the place where this process, or the last process that used the directory, stopped.
+    /// Reads the log head, then the log from the place where this process, or the last process that used the directory, stopped.
     func readNews() async {
         let began = ContinuousClock.now
         await asking(counts: false) { (tier) async throws(RemoteError) in
-            let tag = self.state.withLock { $0.news.tag }
-            let reading = try await tier.read(RemoteBell.name, unless: tag)
+            let tag = self.state.withLock { $0.feed.tag }
+            let reading = try await tier.read(LogHead.name, unless: tag)
             // Before anything is removed, so that it is not fetched again from the remote store.
             try await self.learnScopes(reading, readAt: began)
             if reading.content == .unchanged { return }
             // Without an entity tag to compare, the log is read each time.
-            if try await self.readLog(reading) { self.state.withLock { $0.news.tag = reading.tag } }
+            if try await self.readLog(reading) { self.state.withLock { $0.feed.tag = reading.tag } }
         }
     }
 
     /// - Returns: False if the disk rejects a change; the entry is then read again.
-    private func readLog(_ bell: RemoteReading) async throws(RemoteError) -> Bool {
-        var cursor = state.withLock { $0.news.cursor } ?? RemoteLogCursor(number: storedCursor())
+    private func readLog(_ logHead: RemoteReading) async throws(RemoteError) -> Bool {
+        var cursor = state.withLock { $0.feed.cursor } ?? RemoteLogCursor(number: storedCursor())
         let before = cursor
         var done = cursor
         // Also after a failure, so that applied entries are not read again.
         defer {
-            state.withLock { [done] in $0.news.cursor = done }
+            state.withLock { [done] in $0.feed.cursor = done }
             if done.number != before.number { try? store.setNumber(done.number, named: cursorName) }
         }
-        if cursor.rang(bell.bytes.flatMap { RemoteBell($0) }?.position), !forgetAll() { return false }
+        if cursor.advanced(logHead.bytes.flatMap { LogHead($0) }?.position), !forgetAll() { return false }
         done = cursor
         while let next = cursor.next {
             if Task.isCancelled { throw .cancelled }
@@ -62,7 +62,7 @@ extension RemoteCache {
                 continue
             }
             learn(entry, at: next)
-            let isOwn = entry.map { entry in state.withLock { $0.news.isOwn(entry) } } ?? false
+            let isOwn = entry.map { entry in state.withLock { $0.feed.isOwn(entry) } } ?? false
             guard isOwn || apply(entry ?? []) else { return false }
             cursor.found()
             done = cursor

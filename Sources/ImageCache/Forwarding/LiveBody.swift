@@ -1,10 +1,10 @@
 import HTTPCaching
 
 /// The bytes of a body in order: while it arrives, and then from the complete file.
-struct GrowingBody: AsyncSequence, Sendable {
+struct LiveBody: AsyncSequence, Sendable {
     typealias Piece = ForwardedBody.Piece
 
-    let growth: BodyGrowth
+    let bodyProgress: BodyProgress
     /// Keeps the fetch running.
     let subscription: FetchPool.Subscription
     let url: String
@@ -17,18 +17,18 @@ struct GrowingBody: AsyncSequence, Sendable {
     var version: Int?
 
     func makeAsyncIterator() -> Iterator {
-        Iterator(body: self, position: range.lowerBound, snapshots: growth.follow().makeAsyncIterator())
+        Iterator(body: self, position: range.lowerBound, snapshots: bodyProgress.subscribe().makeAsyncIterator())
     }
 
     struct Iterator: AsyncIteratorProtocol {
-        private let body: GrowingBody
+        private let body: LiveBody
         private var position: Int64
         private var version: Int?
-        private var snapshots: AsyncStream<BodyGrowth.Snapshot>.Iterator
+        private var snapshots: AsyncStream<BodyProgress.Snapshot>.Iterator
         /// The complete file, retained while it is read.
         private(set) var file: CachedFile?
 
-        init(body: GrowingBody, position: Int64, snapshots: AsyncStream<BodyGrowth.Snapshot>.Iterator) {
+        init(body: LiveBody, position: Int64, snapshots: AsyncStream<BodyProgress.Snapshot>.Iterator) {
             self.body = body
             self.position = position
             self.snapshots = snapshots
@@ -51,7 +51,7 @@ struct GrowingBody: AsyncSequence, Sendable {
             while file == nil, position < body.range.upperBound {
                 guard let snapshot = await snapshots.next(isolation: actor) else {
                     let whole = try await body.subscription.value()
-                    try check(body.growth.version)
+                    try check(body.bodyProgress.version)
                     file = whole
                     let end = Swift.min(body.range.upperBound, whole.size)
                     guard position < end else { return nil }
@@ -71,7 +71,7 @@ struct GrowingBody: AsyncSequence, Sendable {
         }
 
         /// The available part of the remaining range.
-        private mutating func take(from snapshot: BodyGrowth.Snapshot) -> Piece? {
+        private mutating func take(from snapshot: BodyProgress.Snapshot) -> Piece? {
             let onDisk = Swift.min(snapshot.available, body.range.upperBound)
             if position < onDisk {
                 defer { position = onDisk }

@@ -5,7 +5,7 @@ import NIOCore
 ///
 /// An entry lasts at most a second, and is checked before each use: the source of the response must still be current. The table is emptied
 /// when it is full; frequently requested entries return soon.
-final class PreparedResponses {
+final class SerializedResponses {
     private static let mostResponses = 1024
     /// In bytes.
     private static let mostMemory = 4 << 20
@@ -13,7 +13,7 @@ final class PreparedResponses {
     /// Variants that differ in selecting fields alone.
     private static let mostVariants = 4
 
-    private var responses: [Int: [PreparedResponse]] = [:]
+    private var responses: [Int: [SerializedResponse]] = [:]
     private var count = 0
     private var memory = 0
     /// The outline of the last head that was examined.
@@ -22,7 +22,7 @@ final class PreparedResponses {
     init(limits: RequestLimits, idName: String?) { outline = HeadOutline(limits: limits, idName: idName) }
 
     /// The response to the request at the beginning of `bytes`, and the length of that request.
-    func response(to bytes: Span<UInt8>, at now: NIODeadline) -> (PreparedResponse, length: Int)? {
+    func response(to bytes: Span<UInt8>, at now: NIODeadline) -> (SerializedResponse, length: Int)? {
         guard count > 0, outline.read(bytes), let variants = responses[key(of: bytes)] else { return nil }
         for found in variants where found.answers(outline, of: bytes) {
             return found.isUsable(at: now) ? (found, outline.length) : nil
@@ -41,7 +41,7 @@ final class PreparedResponses {
         content: [UInt8], until end: NIODeadline
     ) {
         guard outline.read(bytes) else { return }
-        let prepared = PreparedResponse(
+        let prepared = SerializedResponse(
             response, reuse, to: outline, of: bytes, head: head, idStart: idStart, content: content, until: end)
         let key = key(of: bytes)
         var variants = responses.removeValue(forKey: key) ?? []
@@ -58,7 +58,7 @@ final class PreparedResponses {
         (count, memory) = (count + 1, memory + prepared.size)
     }
 
-    private func forget(_ response: PreparedResponse) {
+    private func forget(_ response: SerializedResponse) {
         (count, memory) = (count - 1, memory - response.size)
     }
 

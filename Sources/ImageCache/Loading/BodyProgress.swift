@@ -2,12 +2,12 @@ import ConcurrencyPrimitives
 import DiskStore
 import Glibc
 
-/// The growth of a body, for readers that follow it while it arrives.
+/// The progress of a body, for readers that receive it while it arrives.
 ///
-/// Without followers, only the bytes on disk are recorded. A new follower starts with those.
-final class BodyGrowth: Sendable {
+/// Without subscribers, only the bytes on disk are recorded. A new subscriber starts with those.
+final class BodyProgress: Sendable {
     struct Snapshot: Sendable {
-        /// A descriptor of the growing file, open as long as the `BodyGrowth` exists; -1 while no byte is on disk.
+        /// A descriptor of the growing file, open as long as the `BodyProgress` exists; -1 while no byte is on disk.
         var descriptor: Int32
         /// The number of bytes on disk, without a gap, from the body's start.
         var available: Int64
@@ -22,7 +22,7 @@ final class BodyGrowth: Sendable {
         var version = 0
         var isOver = false
         var latest: Snapshot?
-        var followers: [Int: AsyncStream<Snapshot>.Continuation] = [:]
+        var subscribers: [Int: AsyncStream<Snapshot>.Continuation] = [:]
         var nextID = 0
         var superseded: [Int32] = []
     }
@@ -35,14 +35,14 @@ final class BodyGrowth: Sendable {
         }
     }
 
-    /// The current state and each later one. A slow follower receives only the newest. The stream ends with the fetch.
-    func follow() -> AsyncStream<Snapshot> {
+    /// The current state and each later one. A slow subscriber receives only the newest. The stream ends with the fetch.
+    func subscribe() -> AsyncStream<Snapshot> {
         let (stream, continuation) = AsyncStream.makeStream(of: Snapshot.self, bufferingPolicy: .bufferingNewest(1))
         let id = state.withLock { state -> Int? in
             if let latest = state.latest { continuation.yield(latest) }
             guard !state.isOver else { return nil }
             state.nextID += 1
-            state.followers[state.nextID] = continuation
+            state.subscribers[state.nextID] = continuation
             return state.nextID
         }
         guard let id else {
@@ -50,12 +50,12 @@ final class BodyGrowth: Sendable {
             return stream
         }
         continuation.onTermination = { [weak self] _ in
-            self?.state.withLock { _ = $0.followers.removeValue(forKey: id) }
+            self?.state.withLock { _ = $0.subscribers.removeValue(forKey: id) }
         }
         return stream
     }
 
-    var isFollowed: Bool { state.withLock { !$0.followers.isEmpty } }
+    var hasSubscribers: Bool { state.withLock { !$0.subscribers.isEmpty } }
 
     /// The number of times that the body was restarted.
     var version: Int { state.withLock { $0.version } }
@@ -65,7 +65,7 @@ final class BodyGrowth: Sendable {
         state.withLock { state in
             state.version += 1
             state.latest = nil
-            // A follower may be reading it: closed at the end.
+            // A subscriber may be reading it: closed at the end.
             if state.descriptor >= 0 { state.superseded.append(state.descriptor) }
             state.descriptor = -1
         }
@@ -73,31 +73,31 @@ final class BodyGrowth: Sendable {
 
     /// Publishes the bytes that were written since the last call.
     ///
-    /// - Parameter isWhole: True if the body is complete and is not stored. Followers that begin later then also receive all of it.
+    /// - Parameter isWhole: True if the body is complete and is not stored. Subscribers that begin later then also receive all of it.
     func advance(by writer: BodyWriter, isWhole: Bool = false) {
-        let (snapshot, followers) = state.withLock { state -> (Snapshot?, [AsyncStream<Snapshot>.Continuation]) in
+        let (snapshot, subscribers) = state.withLock { state -> (Snapshot?, [AsyncStream<Snapshot>.Continuation]) in
             let available = writer.availableEnd
-            let isFollowed = isWhole || !state.followers.isEmpty
-            guard isFollowed || available > state.latest?.available ?? 0 else { return (nil, []) }
+            let hasSubscribers = isWhole || !state.subscribers.isEmpty
+            guard hasSubscribers || available > state.latest?.available ?? 0 else { return (nil, []) }
             if state.descriptor < 0, available > 0 { state.descriptor = writer.readHandle() ?? -1 }
             guard state.descriptor >= 0 || available == 0 else { return (nil, []) }
             let snapshot = Snapshot(
-                descriptor: state.descriptor, available: available, tail: isFollowed ? writer.tail : [],
+                descriptor: state.descriptor, available: available, tail: hasSubscribers ? writer.tail : [],
                 version: state.version)
             guard available > 0 || !snapshot.tail.isEmpty else { return (nil, []) }
             state.latest = snapshot
-            return (snapshot, Array(state.followers.values))
+            return (snapshot, Array(state.subscribers.values))
         }
         guard let snapshot else { return }
-        for follower in followers { follower.yield(snapshot) }
+        for subscriber in subscribers { subscriber.yield(snapshot) }
     }
 
     func finish() {
-        let followers = state.withLock { state in
+        let subscribers = state.withLock { state in
             state.isOver = true
-            defer { state.followers = [:] }
-            return Array(state.followers.values)
+            defer { state.subscribers = [:] }
+            return Array(state.subscribers.values)
         }
-        for follower in followers { follower.finish() }
+        for subscriber in subscribers { subscriber.finish() }
     }
 }

@@ -2,7 +2,7 @@ import HTTPTypes
 import NIOCore
 
 /// A serialised response that is sent to all equal requests.
-final class PreparedResponse {
+final class SerializedResponse {
     /// The parts that requests must have in common to get it: see ``ResponseReuse``.
     private struct Question {
         let isHead: Bool

@@ -5,8 +5,8 @@ import Testing
 
 @testable import HTTPServer
 
-struct PreparedResponsesTests {
-    private let table = PreparedResponses(limits: RequestLimits(), idName: "X-Request-Id")
+struct SerializedResponsesTests {
+    private let table = SerializedResponses(limits: RequestLimits(), idName: "X-Request-Id")
     private let isCurrent = Locked(true)
 
     private func request(_ target: String, _ lines: String = "", method: String = "GET", host: String = "x") -> String {

@@ -4,7 +4,7 @@ import Transfer
 /// Retries the files of a set that failed for a temporary reason once, after all others.
 ///
 /// With an unreliable origin, some files of a large set use up their retries, but the set is useful only if it is complete.
-final class SecondTries: Sendable {
+final class DeferredRetries: Sendable {
     private struct State {
         /// The results of first attempts, until the second ones start.
         var failed: [Int: FetchResult] = [:]

@@ -1,12 +1,12 @@
-/// The content of the bell, a small object that changes with each new entry of the log.
-package struct RemoteBell: Sendable, Hashable {
+/// The content of the log head, a small object that changes with each new entry of the log.
+package struct LogHead: Sendable, Hashable {
     /// The key of the object.
     package static let name = "v1/bell"
     private static let end = UInt8(ascii: "\n")
     /// The greatest length of the position in bytes.
     private static let maxLength = 100
 
-    /// The position of a recent entry. The bell may lag behind the last one.
+    /// The position of a recent entry. The log head may lag behind the last one.
     package var position: RemoteLogPosition
     /// The summary of the entries up to the position, or nil if it is unknown.
     package var summary: [UInt8]?
@@ -22,7 +22,7 @@ package struct RemoteBell: Sendable, Hashable {
         return Array(text.utf8) + (summary.map { [Self.end] + $0 } ?? [])
     }
 
-    /// Returns `nil` if the bytes are not a bell.
+    /// Returns `nil` if the bytes are not a log head.
     package init?(_ bytes: [UInt8]) {
         let line = bytes.prefix(Self.maxLength).prefix { $0 != Self.end }
         let words = String(decoding: line, as: UTF8.self).split(separator: " ")

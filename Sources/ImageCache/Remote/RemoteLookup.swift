@@ -2,7 +2,7 @@ import ConcurrencyPrimitives
 import DiskStore
 
 /// A look-up in the remote store for a request, before the origin.
-struct RemoteLook {
+struct RemoteLookup {
     let resolved: ResolvedRequest
     let generation: Generation
     let task: FetchPool.SharedTask
@@ -15,18 +15,18 @@ struct RemoteLook {
 }
 
 /// The result of a look-up in the remote store.
-struct RemoteFinding {
+struct RemoteLookupResult {
     /// The number of the entry that was stored from the remote store.
     var entry: Int64?
     /// The state for a request to the origin, with a lease if one was acquired.
-    var fill = RemoteFill()
+    var fill = FillContext()
     /// True if the store was contacted.
     var wasAsked = false
     /// True if parts of the body were stored from the remote store.
     var hasParts = false
 
     /// Combines the result with an earlier one, as several attempts are one look-up.
-    func after(_ former: RemoteFinding) -> RemoteFinding {
+    func after(_ former: RemoteLookupResult) -> RemoteLookupResult {
         var finding = self
         finding.wasAsked = wasAsked || former.wasAsked
         finding.hasParts = hasParts || former.hasParts

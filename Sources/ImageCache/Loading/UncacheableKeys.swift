@@ -2,7 +2,7 @@ import DiskStore
 
 /// Keys whose responses could not be stored or shared lately. Requests for such a key do not wait for each other: each asks the origin. A later
 /// response that is storable, such as one to a request without a cookie, is stored and removes the key.
-struct RecentKeys {
+struct UncacheableKeys {
     private static let life = Duration.seconds(120)
     private static let limit = 4096
 

@@ -3,12 +3,12 @@ import Testing
 @testable import WorkerProcesses
 
 /// The worker that a piece of work gets.
-struct WorkerLineTests {
+struct IdleWorkersTests {
     private final class Worker {}
 
     /// A line of workers, each of which has done the last work of a session; nil: of none.
-    private func line(width: Int, _ sessions: [Int?]) -> (line: WorkerLine<Worker>, workers: [Worker]) {
-        var line = WorkerLine<Worker>(width: width)
+    private func line(width: Int, _ sessions: [Int?]) -> (line: IdleWorkers<Worker>, workers: [Worker]) {
+        var line = IdleWorkers<Worker>(width: width)
         let workers = sessions.map { _ in Worker() }
         for _ in workers { _ = line.take() }
         for (worker, session) in zip(workers, sessions) { line.release(worker, session: session) }

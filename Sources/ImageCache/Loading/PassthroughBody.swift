@@ -2,7 +2,7 @@ import ConcurrencyPrimitives
 import Transfer
 
 /// A body that is forwarded from the origin to one reader and is not stored. The reader sets the pace.
-final class PassedBody: Sendable {
+final class PassthroughBody: Sendable {
     /// The number of unread bytes at which the transfer is paused.
     private static let limit = 512 << 10
 
@@ -85,12 +85,12 @@ final class PassedBody: Sendable {
 
     /// The reader of the body. Releasing it before the end cancels the transfer.
     final class Reader: Sendable {
-        private let body: PassedBody
+        private let body: PassthroughBody
         private let url: String
         /// Keeps the fetch of the body alive.
         private let subscription: FetchPool.Subscription?
 
-        init(_ body: PassedBody, of url: String, keeping subscription: FetchPool.Subscription? = nil) {
+        init(_ body: PassthroughBody, of url: String, keeping subscription: FetchPool.Subscription? = nil) {
             self.body = body
             self.url = url
             self.subscription = subscription

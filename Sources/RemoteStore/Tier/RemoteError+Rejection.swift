@@ -1,12 +1,12 @@
 extension RemoteError {
     /// A failure that persists until the settings change.
-    package enum Refusal: Sendable, Hashable {
+    package enum Rejection: Sendable, Hashable {
         case credentials
         case noBucket
     }
 
     /// The error in the settings that the store reports, or nil for any other failure.
-    package var refusal: Refusal? {
+    package var rejection: Rejection? {
         guard case .status(let status, let code) = self else { return nil }
         switch (status, code) {
         case (404, "NoSuchBucket"): return .noBucket
