@@ -35,7 +35,7 @@ public struct DerivedFreshness: Sendable, Hashable {
     }
 
     /// Lifetimes to send to clients instead of the original's.
-    package struct Told: Sendable, Hashable {
+    package struct SentLifetimes: Sendable, Hashable {
         /// In seconds; `nil`: the remaining lifetime of the original.
         package var maxAge: Int?
         /// In seconds (RFC 5861); `nil`: as the original says.
@@ -58,25 +58,25 @@ public struct DerivedFreshness: Sendable, Hashable {
     ///   - now: The time at which the response is sent.
     ///   - limit: The latest expiry in seconds since 1970, such as a signed URL's.
     public func cacheControl(at now: Date, notAfter limit: Int64? = nil) -> String {
-        cacheControl(at: now, notAfter: limit, telling: Told())
+        cacheControl(at: now, notAfter: limit, sending: SentLifetimes())
     }
 
     /// The value of `Cache-Control` for a response, with an operator's own lifetimes; an original with `no-store`, `no-cache` or `private` has none.
-    package func cacheControl(at now: Date, notAfter limit: Int64?, telling told: Told) -> String {
+    package func cacheControl(at now: Date, notAfter limit: Int64?, sending lifetimes: SentLifetimes) -> String {
         let flags = directives.flags
-        let told = mustValidate || flags.contains(.private) ? Told() : told
+        let lifetimes = mustValidate || flags.contains(.private) ? SentLifetimes() : lifetimes
         if flags.contains(.noStore) { return flags.contains(.private) ? "private, no-store" : "no-store" }
         var text = flags.contains(.private) ? "private, " : flags.contains(.public) ? "public, " : ""
         let now = now.secondsSince1970
         func left(_ end: Double) -> Int {
             max(0, min(end, limit.map { Double($0) + 1 } ?? end) - now).wholeSeconds
         }
-        let own = left(told.maxAge.map { now + Double($0) } ?? freshUntil)
+        let own = left(lifetimes.maxAge.map { now + Double($0) } ?? freshUntil)
         if mustValidate {
             text += "no-cache"
         } else {
             text += "max-age=\(own)"
-            let shared = told.maxAge == nil ? left(sharedFreshUntil) : own
+            let shared = lifetimes.maxAge == nil ? left(sharedFreshUntil) : own
             if shared != own, !flags.contains(.private) { text += ", s-maxage=\(shared)" }
         }
         if flags.contains(.mustRevalidate) { text += ", must-revalidate" }
@@ -84,7 +84,7 @@ public struct DerivedFreshness: Sendable, Hashable {
         if flags.contains(.noTransform) { text += ", no-transform" }
         guard !mustValidate, limit == nil else { return text }
         if flags.contains(.immutable), own > 0 { text += ", immutable" }
-        if let seconds = told.staleWhileRevalidate ?? directives.staleWhileRevalidate.value.map({ Int($0) }) {
+        if let seconds = lifetimes.staleWhileRevalidate ?? directives.staleWhileRevalidate.value.map({ Int($0) }) {
             text += ", stale-while-revalidate=\(seconds)"
         }
         if let seconds = directives.staleIfError.value { text += ", stale-if-error=\(seconds)" }

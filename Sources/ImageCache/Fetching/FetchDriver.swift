@@ -54,7 +54,7 @@ struct FetchDriver {
     ///   - status: The handling of a request that is passed through.
     init(
         _ resolved: ResolvedRequest, _ task: FetchPool.SharedTask, for consumer: Fetcher.Consumer,
-        _ turn: FetchMachine.Turn, in generation: Generation? = nil, status: CacheStatus? = nil,
+        _ mode: FetchMachine.Mode, in generation: Generation? = nil, status: CacheStatus? = nil,
         knowing lookedUp: LookedUp? = nil, by fetcher: Fetcher
     ) {
         self.fetcher = fetcher
@@ -62,9 +62,9 @@ struct FetchDriver {
         self.task = task
         self.consumer = consumer
         self.lookedUp = lookedUp
-        isShared = turn == .shared
+        isShared = mode == .shared
         machine = FetchMachine(
-            resolved, for: consumer, turn, by: fetcher.rules,
+            resolved, for: consumer, mode, by: fetcher.rules,
             usesRemote: fetcher.remoteSource?.rules.mayUse(resolved) == true, status: status
         )
         began = fetcher.now()

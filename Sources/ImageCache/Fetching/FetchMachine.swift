@@ -13,7 +13,7 @@ import Transfer
 ///                                        ended ← storing, confirming, openingStale ← askingOrigin
 struct FetchMachine: Sendable {
     /// The way in which a fetch begins.
-    enum Turn: Sendable {
+    enum Mode: Sendable {
         /// Looks at the store, and waits for another fetch of the same key as long as its consumer allows.
         case shared
         /// Revalidates a response that was served stale, unless another fetch has the key's lock.
@@ -64,7 +64,7 @@ struct FetchMachine: Sendable {
 
     private let request: ResolvedRequest
     private let consumer: Fetcher.Consumer
-    private let turn: Turn
+    private let mode: Mode
     private let rules: CacheRules
     /// True if the shared store may have a response to the request.
     private let usesRemote: Bool
@@ -83,12 +83,12 @@ struct FetchMachine: Sendable {
     private static let attempts = 3
 
     init(
-        _ request: ResolvedRequest, for consumer: Fetcher.Consumer, _ turn: Turn, by rules: CacheRules,
+        _ request: ResolvedRequest, for consumer: Fetcher.Consumer, _ mode: Mode, by rules: CacheRules,
         usesRemote: Bool = false, status: CacheStatus? = nil
     ) {
         self.request = request
         self.consumer = consumer
-        self.turn = turn
+        self.mode = mode
         self.rules = rules
         self.usesRemote = usesRemote
         conditional = ConditionalRequest(unconditional: status ?? CacheStatus(cache: "imgcache", forward: .method))
@@ -106,9 +106,9 @@ struct FetchMachine: Sendable {
         case (.ready, .began): return begin()
         case (.lookingUp, .lookedUp(.miss(let conditional))):
             self.conditional = conditional
-            return turn == .shared ? go(.locking, .lock) : askOrigin(.first)
-        case (.locking, .locked) where turn == .shared: return askRemote()
-        case (.locking, .lockedAfterChange) where turn == .shared: return go(.lookingUpAfterWait, .lookUp(.afterWait))
+            return mode == .shared ? go(.locking, .lock) : askOrigin(.first)
+        case (.locking, .locked) where mode == .shared: return askRemote()
+        case (.locking, .lockedAfterChange) where mode == .shared: return go(.lookingUpAfterWait, .lookUp(.afterWait))
         case (.locking, .locked), (.locking, .lockedAfterChange): return go(.lookingUp, .lookUp(.first))
         case (.locking, .busy): return busy()
         case (.following, .followed): return end(.serve)
@@ -179,7 +179,7 @@ struct FetchMachine: Sendable {
     }
 
     private mutating func begin() -> FetchAction {
-        switch turn {
+        switch mode {
         case .shared, .write: go(.lookingUp, .lookUp(.first))
         case .revalidation: go(.locking, .lock)
         case .passthrough: askOrigin(.first)
@@ -187,7 +187,7 @@ struct FetchMachine: Sendable {
     }
 
     private mutating func busy() -> FetchAction {
-        guard turn == .shared else { return end(.fail(.cancelled)) }
+        guard mode == .shared else { return end(.fail(.cancelled)) }
         switch consumer {
         case _ where consumer.waiting == .none: return askRemote()
         case .response: return go(.following, .follow)

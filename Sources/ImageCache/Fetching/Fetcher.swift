@@ -119,8 +119,8 @@ final class Fetcher: Sendable {
         _ resolved: ResolvedRequest, _ task: FetchPool.SharedTask, for consumer: Consumer,
         knowing lookedUp: LookedUp? = nil
     ) async throws(ImageCacheError) -> CachedFile {
-        let turn: FetchMachine.Turn = resolved.cacheRequest.isAnsweredFromStore ? .shared : .write
-        var driver = FetchDriver(resolved, task, for: consumer, turn, knowing: lookedUp, by: self)
+        let mode: FetchMachine.Mode = resolved.cacheRequest.isAnsweredFromStore ? .shared : .write
+        var driver = FetchDriver(resolved, task, for: consumer, mode, knowing: lookedUp, by: self)
         return try await driver.run()
     }
 
@@ -138,11 +138,11 @@ final class Fetcher: Sendable {
         fetchInBackground(resolved.with(.reloadRevalidatingCacheData), .revalidation)
     }
 
-    private func fetchInBackground(_ request: ResolvedRequest, _ turn: FetchMachine.Turn) {
+    private func fetchInBackground(_ request: ResolvedRequest, _ mode: FetchMachine.Mode) {
         let subscription = pool.subscribe(to: nil, Fetch(request.url, for: request.request), on: executor) {
             (task) async throws(ImageCacheError) in
             try await task.context.run { () async throws(ImageCacheError) in
-                var driver = FetchDriver(request, task, for: .file, turn, by: self)
+                var driver = FetchDriver(request, task, for: .file, mode, by: self)
                 return try await driver.run()
             }
         }

@@ -35,7 +35,7 @@ final class RemoteCache: Sendable {
         /// The task that publishes the invalidations.
         var publisher: Task<Void, Never>?
         var feed = InvalidationFeed()
-        var scopes = RemoteScopeNews()
+        var scopes = InvalidatedScopes()
         var idle: [Promise<Bool>] = []
         var workers: [Int: Task<Void, Never>] = [:]
         var lastWorker = 0

@@ -41,7 +41,7 @@ package struct ImageRules: Sendable {
     /// The seconds for which an original that is missing or unusable is not requested again, or 0 to disable.
     package var negativeLifetime = 10.0
     /// The lifetimes to send to clients instead of the original's.
-    package var toldLifetimes = DerivedFreshness.Told()
+    package var sentLifetimes = DerivedFreshness.SentLifetimes()
     /// The options for fetching originals.
     package var transfer = TransferOptions()
     /// The fields of requests to origins. They are the same for all clients, because clients share the response.

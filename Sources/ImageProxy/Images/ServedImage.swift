@@ -73,7 +73,7 @@ struct ServedImage {
         fields.reserveCapacity(16)
         fields[.contentType] = thumbnail.format.mediaType
         fields[.cacheControl] = thumbnail.freshness.cacheControl(
-            at: now, notAfter: expiry(now), telling: rules.toldLifetimes)
+            at: now, notAfter: expiry(now), sending: rules.sentLifetimes)
         fields[.eTag] = thumbnail.entityTag.text
         fields[.lastModified] = thumbnail.lastModified
         fields[.acceptRanges] = "bytes"

@@ -26,8 +26,8 @@ extension ServerConfiguration {
         rules.svg = svg
         rules.fallbacks = fallbacks
         rules.negativeLifetime = negativeLifetime / .seconds(1)
-        rules.toldLifetimes.maxAge = imageMaxAge.ownSeconds
-        rules.toldLifetimes.staleWhileRevalidate = imageStaleWhileRevalidate.ownSeconds
+        rules.sentLifetimes.maxAge = imageMaxAge.ownSeconds
+        rules.sentLifetimes.staleWhileRevalidate = imageStaleWhileRevalidate.ownSeconds
         rules.transfer = imageTransfer
         rules.name = viaName
         rules.tellsTiming = tellsTiming

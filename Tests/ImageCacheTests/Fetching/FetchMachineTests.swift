@@ -15,7 +15,7 @@ struct FetchMachineTests {
     /// A row of the table of fetches: the request and its options.
     struct Kind: Sendable {
         var name: String
-        var turn = FetchMachine.Turn.shared
+        var mode = FetchMachine.Mode.shared
         var consumer = Fetcher.Consumer.file
         var usesRemote = false
         var change: @Sendable (inout FileRequest) -> Void = { _ in }
@@ -24,7 +24,7 @@ struct FetchMachineTests {
             var request = FileRequest(StoredFixture.url)
             change(&request)
             let resolved = try ResolvedRequest(request, by: CacheRules())
-            return FetchMachine(resolved, for: consumer, turn, by: CacheRules(), usesRemote: usesRemote)
+            return FetchMachine(resolved, for: consumer, mode, by: CacheRules(), usesRemote: usesRemote)
         }
     }
 
@@ -54,9 +54,9 @@ struct FetchMachineTests {
     static let kept = Kind(name: "file that must be stored") { $0.noStoreBehavior = .fail }
     static let response = Kind(name: "response", consumer: .response(.atMost(.seconds(1)), publishing: nil))
     static let alone = Kind(name: "response alone", consumer: .response(.none, publishing: nil))
-    static let revalidation = Kind(name: "revalidation", turn: .revalidation)
-    static let write = Kind(name: "write", turn: .write) { $0.method = .post }
-    static let passthrough = Kind(name: "passthrough", turn: .passthrough, consumer: .passthrough)
+    static let revalidation = Kind(name: "revalidation", mode: .revalidation)
+    static let write = Kind(name: "write", mode: .write) { $0.method = .post }
+    static let passthrough = Kind(name: "passthrough", mode: .passthrough, consumer: .passthrough)
     static let reload = Kind(name: "reload") { $0.policy = .reloadRevalidatingCacheData }
 
     // MARK: Events
@@ -379,7 +379,7 @@ struct FetchMachineTests {
             case .end(let end):
                 ends += 1
                 if case .cancelled = event, case .fail(let error) = end { #expect(error.code == .cancelled) }
-            case .askOrigin: #expect(hadTurn || kind.turn == .write || kind.turn == .passthrough)
+            case .askOrigin: #expect(hadTurn || kind.mode == .write || kind.mode == .passthrough)
             case .openStale(let index):
                 let candidate = machine.conditional.candidates[index]
                 #expect(try Self.mayBeServedStale(candidate, kind, after: event, pinned))

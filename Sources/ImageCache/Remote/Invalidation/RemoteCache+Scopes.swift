@@ -2,7 +2,7 @@ import ConcurrencyPrimitives
 import RemoteStore
 
 /// The invalidations of several resources that this process knows, and the state of reading them.
-struct RemoteScopeNews: Sendable {
+struct InvalidatedScopes: Sendable {
     var known = RemoteScopes()
     /// The entity tag of the log head when it was last read.
     var tag: String?
