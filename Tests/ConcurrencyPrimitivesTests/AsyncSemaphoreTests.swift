@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Limits of tasks at a time", .timeLimit(.minutes(5)))
 struct AsyncSemaphoreTests {
-    @Test func `no more tasks than places run at a time, and all get one`() async {
+    @Test func `tasks never exceed the semaphore's limit, and every task gets its turn`() async {
         let semaphore = AsyncSemaphore(2)
         let counts = Locked((running: 0, most: 0, ended: 0))
         await withTaskGroup(of: Void.self) { group in
@@ -27,7 +27,7 @@ struct AsyncSemaphoreTests {
         #expect(semaphore.tryAcquire() && semaphore.tryAcquire() && !semaphore.tryAcquire())
     }
 
-    @Test func `one that is cancelled while it waits has no place, and leaves none behind`() async {
+    @Test func `a waiter that is cancelled gets no place and leaves none behind`() async {
         let semaphore = AsyncSemaphore(1)
         #expect(semaphore.tryAcquire())
         let waiting = (0..<10).map { _ in Task { await semaphore.acquire() } }
@@ -37,7 +37,7 @@ struct AsyncSemaphoreTests {
         #expect(semaphore.tryAcquire() && !semaphore.tryAcquire())
     }
 
-    @Test func `whoever is cancelled in its turn passes the place on`() async {
+    @Test func `a task that is cancelled as it gets a place passes the place on`() async {
         for _ in 0..<200 {
             let semaphore = AsyncSemaphore(1)
             #expect(semaphore.tryAcquire())

@@ -38,20 +38,20 @@ struct CircuitBreakerTests {
         return breaker
     }
 
-    @Test func `three failures in a row open it`() {
+    @Test func `three failures in a row open the circuit`() {
         let breaker = Subject()
         #expect(breaker.ask(.failed, at: start) == nil && breaker.ask(.failed, at: start) == nil)
         #expect(breaker.ask(.failed, at: start) == .opened)
         #expect(breaker.permit(at: start) == nil && !breaker.isClosed)
     }
 
-    @Test func `a response between failures begins the count anew`() {
+    @Test func `a response between failures resets the count of failures`() {
         let breaker = Subject()
         #expect(breaker.ask(.failed, .failed, quick, .failed, .failed, at: start) == nil)
         #expect(breaker.isClosed)
     }
 
-    @Test func `a success that tells nothing of the others does not begin the count anew`() {
+    @Test func `an inconclusive success does not reset the count of failures`() {
         let breaker = Subject()
         #expect(breaker.ask(.failed, .unknown, .failed, .unknown, at: start) == nil && breaker.isClosed)
         #expect(breaker.ask(.failed, at: start) == .opened)
@@ -59,17 +59,17 @@ struct CircuitBreakerTests {
         #expect(other.ask(slow, .unknown, slow, .unknown, slow, at: start) == .opened)
     }
 
-    @Test func `one time-out is enough`() {
+    @Test func `one time-out opens the circuit`() {
         #expect(Subject().ask(.timedOut, at: start) == .opened)
     }
 
-    @Test func `slow responses in a row open it, a quick one between them does not`() {
+    @Test func `slow responses in a row open the circuit, unless a quick one comes between them`() {
         let breaker = Subject()
         #expect(breaker.ask(slow, slow, quick, slow, slow, at: start) == nil && breaker.isClosed)
         #expect(breaker.ask(slow, at: start) == .opened)
     }
 
-    @Test func `after the pause one probe is let through, and its success closes it`() throws {
+    @Test func `one probe is let through after the pause, and its success closes the circuit`() throws {
         let breaker = opened()
         #expect(breaker.permit(at: start + .milliseconds(999)) == nil)
         let now = start + .seconds(1)
@@ -79,7 +79,7 @@ struct CircuitBreakerTests {
         #expect(breaker.permit(at: now) != nil)
     }
 
-    @Test func `what would be no probe is let through after one alone`() {
+    @Test func `a request that cannot be a probe is let through only after a probe has succeeded`() {
         let breaker = opened()
         let now = start + .seconds(1)
         #expect(breaker.permit(mayProbe: false, at: now) == nil)
@@ -108,7 +108,7 @@ struct CircuitBreakerTests {
         #expect(breaker.finished(quick, probe, at: start + .seconds(12)) == .closed)
     }
 
-    @Test func `a probe that tells nothing leaves the next request to try, and the pause as it was`() {
+    @Test func `an inconclusive probe lets the next request probe and does not lengthen the pause`() {
         let breaker = opened()
         #expect(breaker.ask(.unknown, .failed, at: start + .seconds(1)) == nil)
         #expect(
@@ -116,7 +116,7 @@ struct CircuitBreakerTests {
     }
 
     @Test(arguments: [CircuitBreaker.Outcome.failed, .timedOut, .unknown, .responded(after: .zero)])
-    func `what was let through before it opened decides nothing afterwards`(
+    func `requests that began before the circuit opened do not affect it afterwards`(
         _ outcome: CircuitBreaker.Outcome
     ) throws {
         let breaker = Subject()

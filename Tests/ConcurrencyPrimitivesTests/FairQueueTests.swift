@@ -14,7 +14,7 @@ struct FairQueueTests {
         #expect(served([nil, nil, nil]) == [0, 1, 2])
     }
 
-    @Test func `a client that comes late does not catch up on what it did not ask for`() {
+    @Test func `a client that comes late does not make up for the time before`() {
         var order = FairQueue<String>()
         for _ in 0..<100 { order.begin(order.enter("a")) }
         let (late, next) = (order.enter("b"), order.enter("a"))
@@ -22,7 +22,7 @@ struct FairQueueTests {
         #expect(order.enter("b") <= next)
     }
 
-    @Test func `when nobody waits, all begin anew`() {
+    @Test func `all clients start equal again when the queue is empty`() {
         var order = FairQueue<String>()
         for number in 0..<1000 { order.begin(order.enter("\(number % 10)")) }
         order.reset()
@@ -30,7 +30,7 @@ struct FairQueueTests {
         #expect(one == other)
     }
 
-    @Test func `a client with costly work comes less often`() {
+    @Test func `a client with costly work gets fewer turns`() {
         var order = FairQueue<String>()
         var begun = ""
         for _ in 0..<8 {

@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct PromiseTests {
-    @Test func `the first value goes to everybody who waits, and who will`() async {
+    @Test func `every present and future waiter gets the first value`() async {
         let promise = Promise<Int>()
         async let one = promise.value()
         async let other = promise.valueDespiteCancellation()
@@ -16,7 +16,7 @@ struct PromiseTests {
         #expect(await promise.valueDespiteCancellation() == 1)
     }
 
-    @Test func `who is cancelled waits no longer, unless it cannot be`() async {
+    @Test func `cancelling a waiter ends its wait, unless it waits despite cancellation`() async {
         let promise = Promise<Int>()
         let patient = Task { await promise.valueDespiteCancellation() }
         let waiting = Task { await promise.value() }

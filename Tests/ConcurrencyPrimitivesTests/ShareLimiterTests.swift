@@ -2,7 +2,7 @@ import ConcurrencyPrimitives
 import Testing
 
 struct ShareLimiterTests {
-    @Test func `a client gets its share and no more, whatever is left`() throws {
+    @Test func `a client gets no more than its share, even if more is free`() throws {
         var limiter = ShareLimiter(.init(total: 10, perClient: 3))
         try limiter.take(3, for: "a")
         #expect(throws: ShareLimiter.Shortage.client) { try limiter.take(for: "a") }
@@ -12,7 +12,7 @@ struct ShareLimiterTests {
         try limiter.take(2, for: "a")
     }
 
-    @Test func `what is used up for all is told as such`() throws {
+    @Test func `a shortage for all clients is reported as a shortage of the total`() throws {
         var limiter = ShareLimiter(.init(total: 4, perClient: 3))
         try limiter.take(2, for: "a")
         try limiter.take(2, for: "b")
@@ -20,19 +20,19 @@ struct ShareLimiterTests {
         #expect(throws: ShareLimiter.Shortage.total) { try limiter.take(for: "a") }
     }
 
-    @Test func `a share that is not less than the whole is no share`() throws {
+    @Test func `a share as large as the total does not limit a client further`() throws {
         var limiter = ShareLimiter(.init(total: 1, perClient: 1))
         try limiter.take(for: "a")
         #expect(throws: ShareLimiter.Shortage.total) { try limiter.take(for: "a") }
     }
 
-    @Test func `nobody in particular has no share of its own`() throws {
+    @Test func `requests without a client are limited only by the total`() throws {
         var limiter = ShareLimiter(.init(total: 4, perClient: 1))
         for _ in 0..<4 { try limiter.take(for: nil) }
         #expect(throws: ShareLimiter.Shortage.total) { try limiter.take(for: nil) }
     }
 
-    @Test func `a share is a quarter, and at least one`() {
+    @Test func `the default share is a quarter of the total, and at least one`() {
         #expect(ShareLimiter.Limits(total: 64).perClient == 16)
         #expect(ShareLimiter.Limits(total: 3).perClient == 1)
     }

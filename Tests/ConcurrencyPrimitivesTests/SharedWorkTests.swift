@@ -27,7 +27,7 @@ import Testing
         #expect(counts.withLock { $0.most == 1 && $0.running == 0 && $0.runs >= 1 })
     }
 
-    @Test func `work that begins after the end of other work runs again`() {
+    @Test func `work that is requested after a run has ended runs again`() {
         let work = SharedWork<Int>()
         #expect(work.result { 1 } == 1)
         #expect(work.result { 2 } == 2)

@@ -9,7 +9,7 @@ extension Sequence where Element == UInt8 {
 
 @Suite("SHA-256")
 struct SHA256Tests {
-    @Test func `gives the digests of FIPS 180-4's examples`() throws {
+    @Test func `SHA-256 gives the digests of FIPS 180-4's examples`() throws {
         func digest(_ text: String) throws -> String {
             let hash = try RunningDigest(.sha256)
             var text = text
@@ -22,7 +22,7 @@ struct SHA256Tests {
 }
 
 @Suite struct ShortSHA256Tests {
-    @Test func `a digest computed here is libcrypto's, whatever the length`() throws {
+    @Test func `the short SHA-256 agrees with libcrypto at every length`() throws {
         for count in [0, 1, 3, 55, 56, 57, 63, 64, 65, 119, 120, 127, 128, 1000] {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ count) }
             #expect(try ShortSHA256.digest(of: bytes) == RunningDigest.digest(.sha256, of: bytes), "\(count)")
@@ -68,11 +68,11 @@ struct HMACTests {
     ]
 
     @Test(arguments: vectors)
-    func `gives the codes of RFC 4231`(vector: Vector) throws {
+    func `HMAC with SHA-256 gives the codes of RFC 4231`(vector: Vector) throws {
         #expect(try HMAC.code(of: vector.message, key: vector.key).hex == vector.code)
     }
 
-    @Test func `takes an empty key and an empty message for what they are`() throws {
+    @Test func `HMAC accepts an empty key and an empty message`() throws {
         _ = try HMAC.code(of: [1], key: [1, 2, 3])
         #expect(
             try HMAC.code(of: [], key: []).hex

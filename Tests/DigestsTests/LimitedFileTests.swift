@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("A file that is read whole")
+@Suite("Files with a size limit")
 struct LimitedFileTests {
     private func failure(_ path: String, limit: Int = 10, isRegular: Bool = true) throws -> String {
         try #require(throws: LimitedFile.Failure.self) {
@@ -11,7 +11,7 @@ struct LimitedFileTests {
         }.description
     }
 
-    @Test func `has at most the limit`() throws {
+    @Test func `a file larger than the limit is not read`() throws {
         let path = NSTemporaryDirectory() + "imgcache-limited-\(UUID())"
         defer { unlink(path) }
         for count in [0, 9, 10, 70_000] {
@@ -23,7 +23,7 @@ struct LimitedFileTests {
         #expect(try failure("/dev/zero", limit: 1 << 20, isRegular: false) == "is larger than 1 MiB")
     }
 
-    @Test(.timeLimit(.minutes(5))) func `is no pipe without a writer, no device and no folder`() throws {
+    @Test(.timeLimit(.minutes(5))) func `a pipe, a device or a directory is not read as a file`() throws {
         let path = NSTemporaryDirectory() + "imgcache-fifo-\(UUID())"
         #expect(mkfifo(path, 0o600) == 0)
         defer { unlink(path) }

@@ -10,7 +10,8 @@ import Testing
     private static let block = Int(BlockMap.blockSize)
 
     @Test(arguments: [1, 2, 5], [false, true])
-    func `bytes that somebody else writes into a live partial are never committed`(blocks: Int, isResumed: Bool) throws
+    func `bytes that another process writes into a partial in use are never committed`(blocks: Int, isResumed: Bool)
+        throws
     {
         var generator = SeededGenerator(for: "AlteredPartial, \(blocks), \(isResumed)")
         let test = try StoreUnderTest()

@@ -6,7 +6,7 @@ import Testing
 private let block = BlockMap.blockSize
 
 @Suite struct BlockMapTests {
-    @Test func `missing ranges are the gaps, the last block as short as the total says`() {
+    @Test func `missing ranges are the gaps, and the last block ends at the total`() {
         var map = BlockMap()
         #expect(map.missing(total: 10) == [0..<10])
         #expect(map.missing(total: 0).isEmpty)
@@ -35,7 +35,7 @@ private let block = BlockMap.blockSize
         #expect(map.missing(total: nil, tails: [block..<block + 7]) == [block + 7..<Int64.max])
     }
 
-    @Test func `what is held is what is not missing, runs joined, the tail among them`() {
+    @Test func `held ranges are the complement of the missing ranges, joined and with the tails`() {
         var map = BlockMap()
         #expect(map.held(total: nil).isEmpty)
         #expect(map.held(total: 10, tails: [0..<7]) == [0..<7])
@@ -49,7 +49,7 @@ private let block = BlockMap.blockSize
         #expect(map.held(total: nil, tails: [4 * block..<4 * block + 7]) == map.held(total: nil))
     }
 
-    @Test func `a map says of any set of blocks what the set itself would say`() {
+    @Test func `a block map agrees with a set of blocks after random changes`() {
         var generator = SeededGenerator(for: "block map")
         for _ in 0..<200 {
             let count = Int64.random(in: 1...200, using: &generator)

@@ -67,14 +67,16 @@ import Testing
         withExtendedLifetime(transaction) {}
     }
 
-    @Test func `a body is delivered without its hold while a writer stands still`() throws {
+    @Test func `a body is delivered without being held while a writer blocks the index`() throws {
         let transaction = try transaction()
         let store = try other(busyTimeout: .milliseconds(20), holding: true)
         #expect(try store.read("k") == pattern(1000))
         withExtendedLifetime(transaction) {}
     }
 
-    @Test func `a change waits as long as the store's time-out, the next one no longer, until one succeeds`() throws {
+    @Test func `the first change waits for the store's time-out, and later changes fail at once until one succeeds`()
+        throws
+    {
         let store = try other(busyTimeout: .milliseconds(20))
         var transaction: Connection? = try transaction()
         #expect(code { try store.put("new", [1]) } == .busy)
@@ -101,7 +103,7 @@ import Testing
         withExtendedLifetime(transaction) {}
     }
 
-    @Test func `other threads read while one waits for a writer, which then goes on`() async throws {
+    @Test func `other threads read while one thread waits for a writer`() async throws {
         let store = try other(busyTimeout: Self.forever)
         var transaction: Connection? = try transaction()
         let change = Task.detached { try store.put("new", [1]) }
@@ -116,7 +118,7 @@ import Testing
 
     // MARK: Creation and repair
 
-    @Test func `an index is created whoever has the lock, and by several processes at once`() async throws {
+    @Test func `several processes create an index at once, even while the lock is held`() async throws {
         let directory = try TestDirectory()
         let path = directory.path("cache")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
@@ -137,7 +139,7 @@ import Testing
         withExtendedLifetime(lock) {}
     }
 
-    @Test func `a damaged index is not waited for longer than the time-out while another process repairs it`() throws {
+    @Test func `opening a damaged index that another process repairs waits no longer than the time-out`() throws {
         let lock = try LockFile(test.path + "/locks")
         guard case .locked = lock.lock(LockByte.index) else {
             Issue.record("not locked")
@@ -169,7 +171,7 @@ import Testing
         return file
     }
 
-    @Test func `a stranger's lock over the whole lock file keeps nobody from downloading, and nothing from being held`()
+    @Test func `a stranger's lock over the whole lock file prevents neither downloads nor holds`()
         async throws
     {
         let stranger = try lockAll(from: 0)

@@ -10,8 +10,7 @@ private let block = Int(BlockMap.blockSize)
     @Test(arguments: [
         Int64(1) << 20, 4 << 20, 24 << 20,
     ])
-    func `seen from outside with du, the directory never passes its capacity, whatever is done`(capacity: Int64) throws
-    {
+    func `the disk usage of the directory never exceeds the capacity`(capacity: Int64) throws {
         var random = SeededGenerator(for: "capacity \(capacity)")
         let test = try StoreUnderTest(capacity: capacity)
         var stores = [test.store, try test.again()]
@@ -59,7 +58,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.verify().failed == 0)
     }
 
-    @Test func `the sums in the index are those of its rows after any operations`() async throws {
+    @Test func `the totals in the index agree with its rows after random operations`() async throws {
         var random = SeededGenerator(for: "totals")
         let test = try StoreUnderTest(capacity: 4 << 20)
         for _ in 0..<150 {
@@ -167,7 +166,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(test.allocated <= 8 << 20)
     }
 
-    @Test func `what several writers have set aside counts, before a byte of it is written`() throws {
+    @Test func `space that writers have reserved counts before a byte is written`() throws {
         let test = try StoreUnderTest(capacity: 8 << 20)
         let first = try test.store.beginBody(for: EntryKey("a"))
         try first.start(header: [], total: 5 << 20)
@@ -178,7 +177,7 @@ private let block = Int(BlockMap.blockSize)
         try second.start(header: [], total: 5 << 20)
     }
 
-    @Test func `a capacity below the minimum is refused with the figure that is needed`() throws {
+    @Test func `a capacity below the minimum is refused with an error that states the minimum`() throws {
         let directory = try TestDirectory()
         let error = #expect(throws: StoreError.self) {
             try StoreUnderTest.open(directory.path("c"), capacity: (1 << 20) - 1)
@@ -188,7 +187,7 @@ private let block = Int(BlockMap.blockSize)
     }
 
     @Test
-    func `the space that is to stay free stays free; when evicting cannot help, nothing is evicted for it`() throws {
+    func `nothing is evicted if evicting cannot restore the minimum free space`() throws {
         let test = try StoreUnderTest(minimumFreeSpace: 0)
         try test.store.put("k", pattern(1000))
         let greedy = try StoreUnderTest.open(test.path, capacity: 64 << 20, Int64.max / 4, test.clock)
@@ -197,7 +196,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try greedy.read("k") == pattern(1000))
     }
 
-    @Test func `a lower capacity than the last one is kept to from the next commit on, index included`() throws {
+    @Test func `the next commit enforces a lowered capacity, including the index`() throws {
         let test = try StoreUnderTest(capacity: 32 << 20)
         for number in 0..<2000 { try test.store.put("k\(number)", pattern(8000), metadata: pattern(500)) }
         test.store.close()
@@ -209,7 +208,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try small.statistics().entries > 5)
     }
 
-    @Test func `the log's share, the folders and the steps follow the capacity`() {
+    @Test func `the log's allowance, the number of folders and the reservation steps follow the capacity`() {
         let usual = Budget(capacity: 2 << 30)
         #expect(usual.checkpointPages == 16_000)
         #expect(usual.folders == 256)
@@ -225,7 +224,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(Budget.rounded(Int64.max) == Int64.max)
     }
 
-    @Test func `an index larger than a lowered capacity gets shorter, so that there is room again`() throws {
+    @Test func `an index that is larger than a lowered capacity shrinks to make room`() throws {
         let test = try StoreUnderTest(capacity: 64 << 20)
         let metadata = pattern(64 << 10)
         for number in 0..<150 { try test.store.put("k\(number)", [1], metadata: metadata) }

@@ -5,7 +5,7 @@ import Testing
 @testable import DiskStore
 
 @Suite struct CommitTests {
-    @Test func `a committed body is found again, in this store and in the next one, with its metadata`() throws {
+    @Test func `a committed body is found with its metadata in the same store and after a reopening`() throws {
         let test = try StoreUnderTest()
         let body = pattern(20_000)
         let entry = try test.store.put("a", body, metadata: [9, 8, 7])
@@ -21,7 +21,7 @@ import Testing
     @Test(arguments: [
         0, 1, 4095, 4096, 262_143, 262_144, 262_145, 524_288, 1_000_001,
     ])
-    func `bodies of every length around a block's come back as they were`(count: Int) throws {
+    func `bodies of every length around a block's come back unchanged`(count: Int) throws {
         let test = try StoreUnderTest()
         let body = pattern(count, seed: UInt64(count))
         try test.store.put("known", body)
@@ -77,7 +77,7 @@ import Testing
         #expect(DiskUsage.files(at: test.path + "/bodies").count == 2)
     }
 
-    @Test func `keys that share a hash are told apart by their text`() throws {
+    @Test func `keys with the same hash are distinguished by their text`() throws {
         let test = try StoreUnderTest()
         try test.store.put("one", [1])
         try test.store.put("two", [2])
@@ -90,7 +90,7 @@ import Testing
         #expect(try test.store.entries(for: EntryKey("one")).count == 1)
     }
 
-    @Test func `metadata can be replaced, of an entry that is there`() throws {
+    @Test func `metadata can be replaced only while its entry exists`() throws {
         let test = try StoreUnderTest()
         let entry = try test.store.put("k", [1])
         #expect(try test.store.updateMetadata(of: entry, [4, 4]) != nil)

@@ -23,7 +23,7 @@ private func usage(
 private func mib(_ count: Int64) -> Int64 { count << 20 }
 
 @Suite struct StoreUsageTests {
-    @Test func `the log counts as much as it may become, and more when it is`() {
+    @Test func `the log counts at its allowance, or at its size if that is larger`() {
         var usage = usage()
         let before = usage.used
         #expect(before >= usage.budget.logAllowance)
@@ -31,7 +31,7 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
         #expect(usage.used == before + 4096)
     }
 
-    @Test func `what is missing is what exceeds the capacity, or what the disk lacks`() {
+    @Test func `the shortage is the excess over the capacity or the space that the disk lacks`() {
         let roomy = usage(bodies: 30)
         #expect(roomy.shortage(of: mib(1)) < 0)
         #expect(usage(bodies: 64).shortage(of: mib(1)) == usage(bodies: 64).used + mib(1) - mib(64))
@@ -74,11 +74,11 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
             usage: usage(bodies: 10, held: 10, indexPages: 64 + 512), bytes: mib(1), answer: .no),
     ]
 
-    @Test(arguments: freeable) func `can be freed`(row: FreeableCase) {
+    @Test(arguments: freeable) func `a store knows if evictions can free enough bytes`(row: FreeableCase) {
         #expect(row.usage.canFree(row.bytes, idlePartials: row.idlePartials) == row.answer)
     }
 
-    @Test func `the reason of a refusal is what stands in the way`() {
+    @Test func `the reason for a refusal names the obstacle to making room`() {
         #expect(
             usage(bodies: 60, partials: 4, held: 60).noRoomReason(for: mib(10), idlePartials: mib(1))
                 == .held(loading: mib(3)))
@@ -87,7 +87,7 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
         #expect(usage(bodies: 1, held: 1, diskFree: 1).noRoomReason(for: mib(10), idlePartials: 0) == .disk)
     }
 
-    @Test func `a body may be as large as the capacity lets it, also beside a large index that can get shorter`() {
+    @Test func `the largest body follows from the capacity, even with a large index that can shrink`() {
         let least = usage(indexPages: 20).largestBody
         #expect(least == mib(64) - Budget(capacity: mib(64)).logAllowance - usage().budget.fixedAllowance - 20 * 4096)
         let large = usage(indexPages: 100_000).largestBody
@@ -98,11 +98,13 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
 @Suite struct EvictionPlanTests {
     typealias Action = EvictionPlan.Action
 
-    @Test func `what fits needs nothing`() {
+    @Test func `a body that fits needs no eviction`() {
         #expect(EvictionPlan(for: mib(1)).next(usage(bodies: 10)) == .done)
     }
 
-    @Test func `the doomed go first, then old partials, expired entries, the longest unused, and idle partials`() {
+    @Test
+    func `eviction starts with deleted bodies, then takes old partials, expired and unused entries, and idle partials`()
+    {
         var room = EvictionPlan(for: mib(4))
         let full = usage(bodies: 58, partials: 6, doomed: 1)
         #expect(room.next(full) == .deleteDoomed)
@@ -122,7 +124,7 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
         #expect(room.next(full) == .refuse)
     }
 
-    @Test func `what is of use is spared when that is wanted`() {
+    @Test func `an eviction that spares useful entries removes only deleted, outdated and expired ones`() {
         var room = EvictionPlan(for: mib(4), sparesUseful: true)
         let full = usage(bodies: 58, partials: 6, doomed: 1)
         #expect(room.next(full) == .deleteDoomed)
@@ -134,14 +136,14 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
         #expect(room.next(full) == .refuse)
     }
 
-    @Test func `it stops as soon as there is room`() {
+    @Test func `eviction stops as soon as there is room`() {
         var room = EvictionPlan(for: mib(4))
         #expect(room.next(usage(bodies: 63)) == .deleteDoomed)
         room.performed(freed: mib(20))
         #expect(room.next(usage(bodies: 43)) == .done)
     }
 
-    @Test func `a least amount is freed even where the bytes fit`() {
+    @Test func `eviction frees the requested minimum even if the body fits`() {
         var room = EvictionPlan(for: 0, atLeast: mib(2))
         #expect(room.next(usage(bodies: 10)) == .deleteDoomed)
         room.performed(freed: mib(1))
@@ -150,12 +152,12 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
         #expect(room.next(usage(bodies: 10)) == .done)
     }
 
-    @Test func `nothing goes for what can never fit`() {
+    @Test func `nothing is evicted for a body that can never fit`() {
         #expect(EvictionPlan(for: mib(65)).next(usage(bodies: 1)) == .refuse)
         #expect(EvictionPlan(for: mib(10)).next(usage(bodies: 60, held: 60)) == .refuse)
     }
 
-    @Test func `partials are counted only where they decide, and anew after each step`() {
+    @Test func `idle partials are counted only if they decide, and again after each step`() {
         var room = EvictionPlan(for: mib(60))
         let full = usage(bodies: 4, partials: 60)
         #expect(room.next(full) == .countIdlePartials)
@@ -167,7 +169,7 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
         #expect(room.next(full) == .refuse)
     }
 
-    @Test func `an index larger than the capacity gets shorter with its entries`() {
+    @Test func `an index larger than the capacity shrinks as its entries are evicted`() {
         var room = EvictionPlan(for: mib(1))
         // 8 MiB of bodies and 80 MiB of index in a capacity of 64 MiB.
         let large = usage(bodies: 8, indexPages: 20_480)
@@ -181,14 +183,14 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
         #expect(room.next(usage(bodies: 4, indexPages: 10_480)) == .done)
     }
 
-    @Test func `what the index gives back counts towards the least amount`() {
+    @Test func `space that the index gives back counts towards the minimum to free`() {
         var room = EvictionPlan(for: mib(1), atLeast: mib(40))
         #expect(room.next(usage(bodies: 8, indexPages: 20_480, freePages: 20_000)) == .shrinkIndex)
         room.shrankIndex(freed: mib(78))
         #expect(room.next(usage(bodies: 8, indexPages: 480)) == .done)
     }
 
-    @Test func `an index that does not get shorter is not tried again before something has gone`() {
+    @Test func `an index that did not shrink is not tried again before something was removed`() {
         var room = EvictionPlan(for: mib(1))
         let stuck = usage(bodies: 1, indexPages: 20_480, freePages: 10)
         #expect(room.next(stuck) == .shrinkIndex)
@@ -208,7 +210,7 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
     private static let batch = (1...4).map { EvictionCandidate(id: $0, allocated: 10, lastUse: $0) }
 
     @Test(arguments: [(0, 0), (1, 1), (10, 1), (11, 2), (40, 4), (1000, 4)] as [(Int64, Int)])
-    func `a batch gives as many entries as have the bytes`(bytes: Int64, count: Int) {
+    func `a batch of victims has as many entries as it takes to free the bytes`(bytes: Int64, count: Int) {
         #expect(EvictionPlan.victims(Self.batch, atLeast: bytes).map(\.id) == (0..<Int64(count)).map { $0 + 1 })
     }
 
@@ -223,7 +225,7 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
         PruneCase(excess: .max, before: nil, ids: [1, 2, 3, 4]), PruneCase(excess: 0, before: 60, ids: [1, 4]),
         PruneCase(excess: 15, before: 60, ids: [1, 2, 4]),
     ])
-    func `pruning takes what is too much and what is too old`(row: PruneCase) {
+    func `pruning selects the entries that exceed the size and those that are too old`(row: PruneCase) {
         // The clock stepped back before the last one was used.
         let entries = [(1, 50), (2, 70), (3, 80), (4, 10)].map { EvictionCandidate(id: $0, allocated: 10, lastUse: $1) }
         var selection = PruneSelection(excess: row.excess, before: row.before)
@@ -235,7 +237,7 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
 
 @Suite struct RecoveryDecisionTests {
     @Test(arguments: [false, true], [false, true])
-    func `a body stays when anything knows of it`(isEntry: Bool, isDoomed: Bool) {
+    func `recovery keeps a body that is an entry, deleted or a partial`(isEntry: Bool, isDoomed: Bool) {
         for isPartial in [false, true] {
             let isKnown = isEntry || isDoomed || isPartial
             #expect(
@@ -244,7 +246,7 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
         }
     }
 
-    @Test func `a partial with its row`() {
+    @Test func `recovery decides about a partial with a row by its data, record and body`() {
         for body in [PartialRecoveryAction.Body.none, .entry, .unknown] {
             #expect(PartialRecoveryAction(data: true, isRecorded: true, body: body) == .keep)
             #expect(PartialRecoveryAction(data: true, isRecorded: false, body: body) == .drop)
@@ -256,7 +258,7 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
         }
     }
 
-    @Test func `a partial without its row`() {
+    @Test func `recovery decides about a partial without a row by its data, lock and record`() {
         for isRecorded in [false, true] {
             for isLocked in [false, true] {
                 #expect(UnindexedPartialAction(data: false, isLocked: isLocked, isRecorded: isRecorded) == .delete)

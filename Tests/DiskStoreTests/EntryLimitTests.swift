@@ -52,7 +52,7 @@ struct EntryLimitTests {
         #expect(!EntryLimits().isOver(stored: 0, now: .max))
     }
 
-    @Test func `the walk through the oldest ends where a whole step is young`() {
+    @Test func `the search for old entries ends at a batch without an old one`() {
         let limits = EntryLimits(maxAge: 10)
         #expect(limits.tooOld([(1, 0), (2, 95), (3, 1)], now: 100).ids == [1, 3])
         #expect(limits.tooOld([(1, 0), (2, 95)], now: 100).goesOn)
@@ -62,8 +62,7 @@ struct EntryLimitTests {
 
     // MARK: Stores
 
-    @Test func `no more entries are stored than allowed, and what is expired goes before what is longer unused`() throws
-    {
+    @Test func `an entry above the limit evicts expired entries first, then the longest unused`() throws {
         let test = try Limited { $0.maxEntries = 4 }
         try test.put("oldest")
         try test.put("expired", expires: 10)
@@ -84,7 +83,7 @@ struct EntryLimitTests {
         #expect(test.store.evictions.count == 2)
     }
 
-    @Test func `what is expired makes room before what is fresh`() throws {
+    @Test func `expired entries are evicted before fresh ones`() throws {
         let test = try Limited(capacity: 8 << 20) { _ in }
         for number in 0..<10 { try test.put("fresh \(number)", 300_000) }
         for number in 0..<10 { try test.put("expired \(number)", 300_000, expires: 10) }
@@ -112,7 +111,7 @@ struct EntryLimitTests {
         #expect(throws: StoreError.self) { try small.put("larger", 101) }
     }
 
-    @Test func `what is too old is not found, and a sweep deletes it`() async throws {
+    @Test func `an entry above the maximum age is not found, and a sweep deletes it`() async throws {
         let test = try Limited { $0.maxAge = .seconds(100) }
         for number in 0..<5 { try test.put("old \(number)") }
         test.clock.advance(60)

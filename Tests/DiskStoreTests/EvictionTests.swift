@@ -17,7 +17,7 @@ private let block = Int(BlockMap.blockSize)
         return keys
     }
 
-    @Test func `the longest unused go first, down to 90 percent`() throws {
+    @Test func `the longest unused entries are evicted first, down to 90 percent of the capacity`() throws {
         let test = try StoreUnderTest(capacity: 8 << 20)
         var stored = 0
         while try test.store.statistics().usedBytes < (8 << 20) - 250_000 {
@@ -93,7 +93,8 @@ private let block = Int(BlockMap.blockSize)
     }
 
     @Test
-    func `a reader keeps its body, whatever is evicted, replaced or cleared; the bytes count until it has gone`() throws
+    func `a reader keeps a body that is evicted, replaced or cleared, and its bytes count until the reader closes`()
+        throws
     {
         let test = try StoreUnderTest(capacity: 4 << 20)
         let body = pattern(300_000)
@@ -117,7 +118,7 @@ private let block = Int(BlockMap.blockSize)
         }
     }
 
-    @Test func `partials past their lifetime go before any entry; one in use never goes`() throws {
+    @Test func `partials past their lifetime are evicted before any entry, unless they are in use`() throws {
         let test = try StoreUnderTest(capacity: 8 << 20)
         let idle = try test.store.beginBody(for: EntryKey("idle"))
         try idle.start(header: [], total: 1 << 20)
@@ -156,7 +157,9 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.partial(for: EntryKey("younger")) != nil)
     }
 
-    @Test func `pruning by age goes by the dates, by size by the order of use; a dry run changes nothing`() throws {
+    @Test func `pruning by age follows dates, pruning by size follows the order of use, and a dry run changes nothing`()
+        throws
+    {
         let test = try StoreUnderTest()
         for number in 0..<10 {
             try test.store.put("k\(number)", pattern(4096))

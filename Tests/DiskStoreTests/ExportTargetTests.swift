@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a symbolic link is followed, also one that leads to nothing yet`(isThere: Bool) throws {
+    func `an export follows a symbolic link, even to a file that does not exist yet`(isThere: Bool) throws {
         try FileManager.default.createDirectory(atPath: path("folder"), withIntermediateDirectories: false)
         if isThere { try test.directory.write("old", to: "folder/file") }
         try link("second", to: "folder/file")
@@ -45,7 +45,7 @@ import Testing
         #expect(try stored.error { try $0.export(to: path("a"), overwrite: true) } == .io)
     }
 
-    @Test func `a descriptor of the process is written into, behind what stands there`() throws {
+    @Test func `an export to a descriptor of the process appends to it`() throws {
         let descriptor = open(path("log"), O_RDWR | O_CREAT, 0o600)
         defer { close(descriptor) }
         _ = write(descriptor, "before\n", 7)
@@ -57,7 +57,7 @@ import Testing
         #expect(bytes("log") == Array("before\n".utf8) + body + body + body)
     }
 
-    @Test func `a device is written into and stays one`() throws {
+    @Test func `an export to a device writes into the device`() throws {
         try stored.export(to: "/dev/null", overwrite: true)
         #expect(try ExportTarget("/dev/null") == .stream("/dev/null"))
         #expect(try stored.error { try $0.export(to: "/dev/full", overwrite: true) } == .full)
@@ -73,7 +73,7 @@ import Testing
         #expect(try test.store.read("k") == nil)
     }
 
-    @Test func `a body that another process has moved out is had by its readers all the same`() throws {
+    @Test func `a body that another process has moved out is still exported to its readers`() throws {
         for name in ["moved", "moved", "another"] { try stored.move(to: path(name), overwrite: true) }
         #expect(bytes("moved") == body)
         #expect(bytes("another") == body)

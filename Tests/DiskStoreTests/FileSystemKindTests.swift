@@ -32,12 +32,12 @@ import Testing
             (nil, "fuse", true), ("fuse.sshfs", "fuse.sshfs", true), ("virtiofs", "virtiofs", true),
             ("fuseblk", "fuseblk", false), ("fuse.fuse-overlayfs", "fuse.fuse-overlayfs", false),
         ] as [(String?, String, Bool)])
-    func `the table of mounts tells the file systems of FUSE apart`(type: String?, name: String, isShared: Bool) {
+    func `the table of mounts distinguishes the file systems of FUSE`(type: String?, name: String, isShared: Bool) {
         #expect(
             FileSystemKind(magic: 0x6573_5546, type: type) == FileSystemKind(name: name, isShared: isShared))
     }
 
-    @Test func `a type is found by its device, behind any number of optional fields`() {
+    @Test func `the type of a mount is found by its device, behind any number of optional fields`() {
         let mounts = """
             22 1 254:0 / / rw,relatime shared:1 master:2 - ext4 /dev/vda rw
             30 22 0:41 / /home/a\\040b rw - fuse.sshfs host:/ rw
@@ -67,14 +67,14 @@ import Testing
         #expect(claim >= 0)
     }
 
-    @Test func `a claim of another process is in use as long as that lives`() {
+    @Test func `a claim of another process is in use while that process lives`() {
         #expect(Claim.state(of: Claim.of(process: 1)) == .used)
         // Above the kernel's greatest number of a process.
         #expect(Claim.state(of: Claim.of(process: 4_194_303)) == .free)
         #expect(Claim.state(of: Claim.released()) == .free)
     }
 
-    @Test func `a claim of another machine says nothing about its process`() {
+    @Test func `a claim of another machine does not tell if its process lives`() {
         #expect(Claim.state(of: Claim.new() ^ 1 << 50) == .elsewhere)
     }
 

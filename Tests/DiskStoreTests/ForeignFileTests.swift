@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: cases)
-    func `something else in place of a file of the store is damage: it works again, and keeps what it can`(
+    func `a store recovers from a foreign file in place of one of its own`(
         place: Place, kind: Kind
     ) async throws {
         let path = try path(of: place)
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test(arguments: cases.filter { $0.0 != .bodies && $0.0 != .partials && $0.0 != .bodyFolder })
-    func `a store that is only read waits for nothing that is in place of its files`(place: Place, kind: Kind) throws {
+    func `a read-only store does not wait for foreign files in place of its own`(place: Place, kind: Kind) throws {
         try put(kind, at: try path(of: place))
         var configuration = StoreConfiguration(capacity: 8 << 20)
         configuration.isReadOnly = true

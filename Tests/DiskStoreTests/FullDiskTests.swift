@@ -35,7 +35,7 @@ struct FullDiskTests {
 
     @Test
     func
-        `a disk that others filled is full, in the index and in bodies of any size, and works again when there is room`()
+        `a disk that other programs filled is reported as full, and the store works again once there is room`()
         async throws
     {
         let disk = try Tmpfs(size: 16 << 20)
@@ -66,7 +66,7 @@ struct FullDiskTests {
     }
 
     @Test(arguments: Removal.allCases)
-    func `what is removed while the disk is full is gone`(_ removal: Removal) async throws {
+    func `an entry that is removed while the disk is full stays removed`(_ removal: Removal) async throws {
         let disk = try Tmpfs(size: 16 << 20)
         let store = try StoreUnderTest.open(disk.path + "/cache", capacity: 64 << 20)
         let url = "http://origin.example/a"
@@ -112,7 +112,7 @@ struct FullDiskTests {
         try await expectSound(store)
     }
 
-    @Test func `a full disk keeps a transfer's blocks; it goes on when there is room`() throws {
+    @Test func `a transfer that a full disk interrupted keeps its blocks and resumes when there is room`() throws {
         let disk = try Tmpfs(size: 8 << 20)
         let store = try StoreUnderTest.open(disk.path + "/cache", capacity: 64 << 20)
         let body = pattern(6 * block)
@@ -132,7 +132,7 @@ struct FullDiskTests {
     }
 
     @Test
-    func `a file system that may not be written: opening says so; for reading only it opens and answers`() throws {
+    func `a store on a read-only file system fails to open for writing, and opens for reading`() throws {
         let disk = try Tmpfs(size: 8 << 20)
         do {
             let store = try StoreUnderTest.open(disk.path + "/cache", capacity: 64 << 20)

@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases, [1000, 900_000])
-    func `a body that was on its way when its resource was invalidated does not enter the store`(
+    func `a body whose resource was invalidated while it was written is not stored`(
         way: Way, size: Int
     ) throws {
         try test.store.put("k", [9])
@@ -73,7 +73,7 @@ import Testing
         #expect(try test.store.read("k") == [3])
     }
 
-    @Test func `other resources are stored as ever`() throws {
+    @Test func `an invalidation does not affect the writes of other resources`() throws {
         let other = try #require(
             (0..<100).map { "o\($0)" }.first {
                 GenerationTable.slot(of: "http://test/\($0)") != GenerationTable.slot(of: url)
@@ -95,7 +95,7 @@ import Testing
         #expect(!test.store.isCurrent(generation.epoch))
     }
 
-    @Test func `another body, other metadata and a removal that replaces end what is in memory, and no epoch`() throws {
+    @Test func `a new body, new metadata or a replacing removal ends copies in memory but not the epoch`() throws {
         let first = try #require(store(test.store).generation)
         let body = try store(other)
         let second = try #require(body.generation)
@@ -111,7 +111,7 @@ import Testing
         #expect(try !other.isCurrent(test.store.remove([], and: EntryKey("made"), replacedIn: first)))
     }
 
-    @Test func `what is read while a change is under way is never current, and what the change gives is`() throws {
+    @Test func `a read during a change is never current, and the result of the change is`() throws {
         let url = url
         let other = other
         let (change, during) = try test.store.withIndex { (index) throws(StoreError) in
@@ -133,7 +133,7 @@ import Testing
         #expect(other.isCurrent(other.generation(of: url)))
     }
 
-    @Test func `a commit that is refused settles nothing that its own transaction has changed`() throws {
+    @Test func `a refused commit does not settle changes of its own transaction`() throws {
         let url = url
         let other = other
         let stale = other.generation(of: url)
@@ -180,7 +180,7 @@ import Testing
         #expect(other.isCurrent(other.generation(of: url)))
     }
 
-    @Test func `eviction and pruning are no invalidation`() throws {
+    @Test func `eviction and pruning do not invalidate`() throws {
         let generation = try #require(store(test.store).generation)
         let (writer, entry) = try fill(test.store, "k", [2])
         _ = try other.prune(to: 0)
@@ -189,7 +189,7 @@ import Testing
         #expect(try test.store.read("k") == [2])
     }
 
-    @Test func `what is made of a body is stored only while the body is the current one, and ends nothing`() throws {
+    @Test func `a derived entry is stored only while its original is current, and invalidates nothing`() throws {
         let generation = try #require(store(test.store).generation)
         func made() -> NewEntry {
             NewEntry(key: EntryKey("made"), url: url, metadata: [], generation: generation, isDerived: true)
@@ -202,7 +202,7 @@ import Testing
         #expect(try test.store.read("made") == [1])
     }
 
-    @Test func `a partial that somebody worked on when its key was removed is never found again`() throws {
+    @Test func `a partial that was in use when its key was removed is never found again`() throws {
         let generation = test.store.generation(of: url)
         let writer = try test.store.beginBody(for: EntryKey("k"))
         writer.epoch = generation.epoch
@@ -225,7 +225,7 @@ import Testing
     // MARK: The file
 
     @Test(arguments: [0, 100, GenerationTable.byteCount, GenerationTable.byteCount + 4096])
-    func `a file that is cut, too long or no table is replaced, and what was read from it is no longer current`(
+    func `a file of generations that is cut, too long or damaged is replaced, and earlier reads are no longer current`(
         size: Int
     ) throws {
         let old = test.store.generation(of: url)
@@ -241,7 +241,7 @@ import Testing
         #expect(!third.isCurrent(generation))
     }
 
-    @Test func `when the directory is deleted, what is in memory of it ends`() async throws {
+    @Test func `deleting the directory ends the copies in memory`() async throws {
         let generation = try #require(store(test.store).generation)
         try FileManager.default.removeItem(atPath: test.path)
         // Found out by a look each second, or by the next change.
@@ -252,7 +252,7 @@ import Testing
         #expect(try test.again().isCurrent(next))
     }
 
-    @Test func `who may not write the directory still sees what others change`() throws {
+    @Test func `a read-only store sees the invalidations of others`() throws {
         var configuration = StoreConfiguration(capacity: 16 << 20)
         configuration.isReadOnly = true
         let generation = try #require(store(test.store).generation)
@@ -263,7 +263,7 @@ import Testing
         #expect(throws: StoreError.self) { try Way.remove.perform(reader) }
     }
 
-    @Test func `the file is for its owner alone, and is no entry and no orphan`() async throws {
+    @Test func `the file of generations is private to its owner, and a sweep keeps it`() async throws {
         _ = try store(test.store)
         var status = stat()
         #expect(stat(test.path + "/generations", &status) == 0)
@@ -275,7 +275,7 @@ import Testing
 
     // MARK: Any order
 
-    @Test(arguments: 0..<20) func `in whatever order fills, copies and invalidations come, nothing old is used`(
+    @Test(arguments: 0..<20) func `no outdated body is used, in whatever order fills, copies and invalidations come`(
         run: Int
     )
         throws

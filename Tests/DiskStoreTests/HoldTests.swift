@@ -39,7 +39,7 @@ import Testing
 
     private func areThere(_ paths: [String]) -> Bool { paths.allSatisfy { FileManager.default.fileExists(atPath: $0) } }
 
-    @Test func `of many bodies that go at once, those stay that a reader or a run has`() throws {
+    @Test func `clearing a store keeps the bodies that a reader has open or a run holds`() throws {
         let test = try StoreUnderTest(capacity: Self.capacity)
         var entries: [StoredEntry] = []
         for number in 0..<100 { entries.append(try test.store.put("k\(number)", pattern(100 + number))) }
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [200_000, 600_000])
-    func `what a run stored stays, and what cannot stay is refused with what there is`(size: Int) throws {
+    func `bodies that a run stored stay, and a body without room is refused with the figures`(size: Int) throws {
         let test = try StoreUnderTest(capacity: Self.capacity)
         let store = try run(on: test)
         let (paths, error) = try fill(store, size: size)
@@ -77,7 +77,7 @@ import Testing
         #expect(try test.store.withIndex { (index) throws(StoreError) in try index.readTotals().held } == 0)
     }
 
-    @Test func `what is there already is not evicted for what cannot be held`() throws {
+    @Test func `entries are not evicted for a body that cannot be held`() throws {
         let test = try StoreUnderTest(capacity: Self.capacity)
         let store = try run(on: test)
         for number in 0..<15 { try store.put("held\(number)", pattern(200_000)) }
@@ -87,7 +87,7 @@ import Testing
         for number in 0..<10 { #expect(try test.store.has("other\(number)")) }
     }
 
-    @Test func `a body that another run is loading is not taken for room`() throws {
+    @Test func `a body that another run is loading is not evicted to make room`() throws {
         let test = try StoreUnderTest(capacity: Self.capacity)
         let store = try run(on: test)
         try store.put("held", pattern(2 << 20))
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: ["replace", "remove", "clear", "prune", "sweep"])
-    func `what is removed while a run holds it keeps its file until the run ends`(how: String) async throws {
+    func `an entry that is removed while a run holds it keeps its file until the run ends`(how: String) async throws {
         let test = try StoreUnderTest(capacity: Self.capacity)
         let store = try run(on: test)
         let stored = try store.path(of: store.put("k", pattern(300_000)))
@@ -136,7 +136,7 @@ import Testing
         #expect(try test.store.statistics().doomedBytes == 0)
     }
 
-    @Test func `a run that ended without a word holds nothing`() throws {
+    @Test func `a run that ended without closing holds nothing`() throws {
         let test = try StoreUnderTest(capacity: Self.capacity)
         let store = try run(on: test)
         let (paths, _) = try fill(store)

@@ -69,14 +69,14 @@ import Testing
     }
 
     @Test(arguments: [IncompleteBody.longest + 1, 1 << 62, .max])
-    func `a length that no file has is refused`(claimed: Int64) throws {
+    func `a length above the maximum of a file is refused`(claimed: Int64) throws {
         let error = #expect(throws: StoreError.self) {
             try test.store.makeIncomplete(for: key, header: [7], total: claimed, in: epoch)
         }
         #expect(error?.code == .tooLarge)
     }
 
-    @Test func `the runs of missing blocks are those that single looks find`() {
+    @Test func `runs of missing blocks agree with a search block by block`() {
         var generator = SeededGenerator(for: "IncompleteBodyTests.runs")
         for _ in 0..<200 {
             var map = BlockMap()
@@ -112,7 +112,7 @@ import Testing
         #expect(try reopened()?.missing(in: 0..<3 * Self.block) == [range(1)])
     }
 
-    @Test func `a writer of the whole body continues the blocks, and a complete body becomes an entry`() throws {
+    @Test func `a writer of the whole body adds to the blocks, and the complete body becomes an entry`() throws {
         let incomplete = try made()
         try write([1, 40], to: incomplete)
         try incomplete.keep()
@@ -129,7 +129,10 @@ import Testing
         #expect(DiskUsage.files(at: "\(test.path)/partials").isEmpty)
     }
 
-    @Test func `a body that exceeds the capacity takes the space of its blocks, until they exceed it`() throws {
+    @Test
+    func `a body longer than the capacity takes only the space of its blocks, and is refused when they exceed it`()
+        throws
+    {
         let small = try StoreUnderTest(capacity: 4 << 20)
         let incomplete = try small.store.makeIncomplete(
             for: key, header: [7], total: 1 << 40, in: small.store.generation(of: "http://test/a").epoch)
@@ -140,7 +143,7 @@ import Testing
         #expect(DiskUsage.files(at: "\(small.path)/partials").isEmpty)
     }
 
-    @Test func `the header is replaced by one of the same length, and remains otherwise`() throws {
+    @Test func `a header is replaced only by one of the same length`() throws {
         let incomplete = try made()
         try write([2], to: incomplete)
         #expect(try incomplete.setHeader([9, 9]))
@@ -152,7 +155,7 @@ import Testing
         try again.keep()
     }
 
-    @Test func `what was invalidated is not kept, and one that is in use is not opened twice`() throws {
+    @Test func `an incomplete body is not kept after an invalidation, and is not opened twice`() throws {
         let incomplete = try made()
         try write([0], to: incomplete)
         #expect(try reopened() == nil)

@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: LinkMode.allCases)
-    func `a file has the body's bytes, and replaces another one only where that is allowed`(mode: LinkMode) throws {
+    func `an export has the body's bytes, and replaces a file only if that is allowed`(mode: LinkMode) throws {
         try test.directory.write("old", to: "file")
         #expect(throws: StoreError.self) { try stored().export(to: path("file"), overwrite: false, mode: mode) }
         #expect(bytes("file") == Array("old".utf8))
@@ -68,7 +68,7 @@ import Testing
             ((try? FileManager.default.destinationOfSymbolicLink(atPath: path("new"))) != nil) == (mode == .symlink))
     }
 
-    @Test func `a file is equal to the body with all its bytes, and a link to one is not`() throws {
+    @Test func `a file equals the body if all its bytes do, and a link to such a file does not`() throws {
         let large = pattern(600_000, seed: 3)
         try test.store.put("large", large)
         for (key, bytes) in [("k", body), ("large", large)] {
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: LinkMode.allCases)
-    func `a device is written into and stays one`(mode: LinkMode) throws {
+    func `an export in any mode writes into a device`(mode: LinkMode) throws {
         try stored().export(to: "/dev/null", overwrite: true, mode: mode)
         #expect(try ExportTarget("/dev/null") == .stream("/dev/null"))
     }
@@ -135,7 +135,7 @@ import Testing
         #expect(try test.store.read("k") == body)
     }
 
-    @Test func `a link that is made of a changed body does not make it right`() throws {
+    @Test func `a second link to a changed body does not make the body valid`() throws {
         try stored().export(to: path("link"), overwrite: false, mode: .hardlink)
         let opened = try stored()
         let descriptor = try open("link")
@@ -167,7 +167,7 @@ import Testing
         #expect(try test.store.read("k") == body)
     }
 
-    @Test func `on another file system there is a copy instead, and nothing is changed by it`() throws {
+    @Test func `a hard link to another file system becomes a copy, and the body stays valid`() throws {
         let parent = try #require(
             ["/dev/shm", "/var/tmp"].first { identity($0)?.device != identity(test.path)?.device })
         let other = try TestDirectory(in: parent)
@@ -186,7 +186,7 @@ import Testing
         #expect(try test.store.read("k") == pattern(1000, seed: 2))
     }
 
-    @Test func `a mark is of its boot, and of a linked body's file`() throws {
+    @Test func `a check mark is valid only for its boot and its linked file`() throws {
         let status = try #require(FileStatus(at: stored().path))
         let mark = try #require(CheckMark.checked(after: CheckMark.linked, status, boot: 7, now: .now))
         #expect(CheckMark.isLinked(mark))

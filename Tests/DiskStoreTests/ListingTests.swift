@@ -5,7 +5,7 @@ import Testing
 @testable import DiskStore
 
 @Suite struct ListingTests {
-    @Test func `entries are listed by age, size, url and time of storing, both ways, and as many as wanted`() throws {
+    @Test func `entries are listed by age, size, URL and storage time, in both directions and up to a limit`() throws {
         let test = try StoreUnderTest()
         for (key, size) in [("c", 9000), ("a", 1000), ("b", 5000)] {
             try test.store.put(key, pattern(size))
@@ -40,7 +40,7 @@ import Testing
         #expect(seen == 5)
     }
 
-    @Test func `the statistics say what is there`() throws {
+    @Test func `the statistics agree with the contents of the store`() throws {
         let test = try StoreUnderTest(capacity: 16 << 20)
         try test.store.put("a", pattern(10_000))
         let writer = try test.store.beginBody(for: EntryKey("p"))
@@ -71,7 +71,7 @@ import Testing
         #expect(try stored.all() == body)
     }
 
-    @Test func `an export does not replace a file unless told to, and leaves nothing else behind`() throws {
+    @Test func `an export replaces a file only with permission, and leaves no other file`() throws {
         let test = try StoreUnderTest()
         let body = pattern(5000)
         let stored = try #require(try test.store.open(try test.store.put("k", body)))

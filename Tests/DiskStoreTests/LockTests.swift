@@ -6,7 +6,7 @@ import Testing
 @testable import DiskStore
 
 @Suite(.timeLimit) struct LockTests {
-    @Test func `one holder a key, within one store and between two; other keys are free`() throws {
+    @Test func `a key has one holder, within a store and between two, and other keys stay free`() throws {
         let test = try StoreUnderTest()
         let other = try test.again()
         var held = try test.store.tryLock(EntryKey("a"))
@@ -18,7 +18,7 @@ import Testing
         #expect(try other.tryLock(EntryKey("a")) != nil)
     }
 
-    @Test func `a host has so many places, among all stores on a directory`() throws {
+    @Test func `a host has a limited number of places among all stores on a directory`() throws {
         let test = try StoreUnderTest()
         let other = try test.again()
         var held = [
@@ -39,7 +39,7 @@ import Testing
         withExtendedLifetime((held, last)) {}
     }
 
-    @Test func `a waiter takes over when the holder lets go`() async throws {
+    @Test func `a waiter takes over when the holder releases the lock`() async throws {
         let test = try StoreUnderTest()
         let held = Locked<ByteLock?>(try test.store.tryLock(EntryKey("a")))
         let waits = Locked(0)
@@ -72,7 +72,7 @@ import Testing
         withExtendedLifetime(held) {}
     }
 
-    @Test func `a waiter whose patience ends goes on without the lock`() async throws {
+    @Test func `a waiter whose patience ends continues without the lock`() async throws {
         let test = try StoreUnderTest()
         let held = try test.store.tryLock(EntryKey("a"))
         var looks = 0

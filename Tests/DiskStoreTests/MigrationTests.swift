@@ -99,7 +99,7 @@ private struct DroppingMigrator: EntryMigrating {
         }
     }
 
-    @Test func `is brought to the present one with the entries that are kept`() throws {
+    @Test func `an index of version 1 is migrated with the entries that are kept`() throws {
         let store = try opened()
         for number in 0..<40 { #expect(try store.read("plain \(number)") == pattern(3000 + number)) }
         let hidden = try #require(try store.entries(for: EntryKey("secret 30"), withAccess: true).first)
@@ -111,7 +111,7 @@ private struct DroppingMigrator: EntryMigrating {
         #expect(try test.again().read("new") == pattern(100))
     }
 
-    @Test func `leaves no byte of what was removed in the index, its log or the partials`() throws {
+    @Test func `a migration leaves no byte of removed entries in the index, its log or the partials`() throws {
         #expect(try filesWithSecret().count >= 3)
         let store = try opened()
         #expect(try filesWithSecret() == [])
@@ -119,7 +119,8 @@ private struct DroppingMigrator: EntryMigrating {
         #expect(try store.withIndex { (index) throws(StoreError) in try index.catalogue().freePageCount() } == 0)
     }
 
-    @Test func `loses what the migrator does not keep, and its bytes are free after a sweep`() async throws {
+    @Test func `a migration drops entries that the migrator does not keep, and a sweep frees their bytes`() async throws
+    {
         let store = try opened()
         #expect(try !store.has("drop"))
         #expect(try store.partials().map(\.key.value) == ["part"])
@@ -131,7 +132,7 @@ private struct DroppingMigrator: EntryMigrating {
         #expect(try store.beginBody(for: EntryKey("part")).held?.bytesHeld == 2 * BlockMap.blockSize)
     }
 
-    @Test func `is emptied of its log by the next process when a reader keeps this one from it`() throws {
+    @Test func `the log of a migrated index is emptied by the next process if a reader prevents it at first`() throws {
         let reader = try Connection(path: test.path + "/index.sqlite", readOnly: true)
         try reader.execute("BEGIN; SELECT count(*) FROM entries;")
         var store = try opened()
@@ -144,7 +145,7 @@ private struct DroppingMigrator: EntryMigrating {
         #expect(try store.withIndex { (index) throws(StoreError) in try index.catalogue().setting(.scrub) } == nil)
     }
 
-    @Test func `can be read as it is where nothing may be written`() throws {
+    @Test func `a read-only store reads an index of version 1 without migrating it`() throws {
         var configuration = StoreConfiguration(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         configuration.isReadOnly = true
         let store = try DiskStore(directory: test.path, configuration: configuration)
@@ -152,7 +153,7 @@ private struct DroppingMigrator: EntryMigrating {
         #expect(try Connection(path: test.path + "/index.sqlite").number("PRAGMA user_version") == 1)
     }
 
-    @Test func `is migrated by one of two that open it, and is one index for both`() async throws {
+    @Test func `an index that several processes open at once is migrated only once`() async throws {
         let path = test.path
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<4 {
@@ -171,7 +172,7 @@ private struct DroppingMigrator: EntryMigrating {
 }
 
 @Suite struct SchemaTests {
-    @Test func `every earlier version has its step`() {
+    @Test func `every earlier version of the index has a migration step`() {
         for version in SchemaMigration.versions { #expect(SchemaMigration.steps[version] != nil) }
         #expect(SchemaMigration.versions.upperBound == Schema.version)
         #expect(Schema.readableVersions.upperBound == Schema.version)

@@ -46,13 +46,14 @@ import Testing
     }
 
     @Test(arguments: [nil, "lost+found/x", "CACHEDIR.TAG"])
-    func `an empty folder, a new file system and what a kill leaves of a tag are made a cache`(name: String?) throws {
+    func `an empty folder, a new file system or a tag cut short by a kill becomes a cache`(name: String?) throws {
         if let name { try put(name, Data()) }
         try open().put("k", [1])
         #expect(try open().read("k") == [1])
     }
 
-    @Test func `generations that a deletion left are no other program's, and another file of that name is`() throws {
+    @Test func `a generations file left by a deletion is accepted, and a foreign file of that name is refused`() throws
+    {
         try put("generations", Data(GenerationTable.initialBytes))
         try open().put("k", [1])
         #expect(try open().read("k") == [1])
@@ -67,7 +68,7 @@ import Testing
         ["index.sqlite-wal", "index.sqlite-shm"], ["index.sqlite", "bodies/00/0000000000000100"],
     ])
     func
-        `what a deletion leaves of a cache whose processes went on is made one again, and what is not ours stays refused`(
+        `the remains of a cache deleted while in use become a cache again, unless there are foreign files`(
             names: [String]
         ) throws
     {
@@ -110,7 +111,7 @@ import Testing
         #expect(try open().read("k") == nil)
     }
 
-    @Test func `in a folder that is there and open to all, the index is for its owner alone`() throws {
+    @Test func `the index is private to its owner, even in a folder open to all`() throws {
         chmod(path, 0o755)
         let store = try open()
         try store.put("k", [1])
@@ -124,14 +125,14 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `where none is to be made, none is made`(isFolder: Bool) throws {
+    func `a cache that may not be created is not created`(isFolder: Bool) throws {
         if !isFolder { try FileManager.default.removeItem(atPath: path) }
         #expect(error { _ = try open(creating: false) } == .absent)
         #expect(DiskUsage.files(at: path).isEmpty)
         #expect(FileManager.default.fileExists(atPath: path) == isFolder)
     }
 
-    @Test func `an index that is moved aside takes no older one's place`() throws {
+    @Test func `an index that is moved aside does not replace an earlier one`() throws {
         for text in ["first", "second", "third"] {
             _ = try open()
             try put("index.sqlite", Data(text.utf8))

@@ -10,7 +10,7 @@ import Testing
         return test
     }
 
-    @Test func `pages joined are all entries, the newest first`() throws {
+    @Test func `all pages together list every entry, the newest first`() throws {
         let test = try store(of: 25)
         var found: [String] = []
         var next: Int64?
@@ -23,7 +23,7 @@ import Testing
         #expect(found == (0..<25).reversed().map { "k\($0)" })
     }
 
-    @Test func `a page holds only what matches, and no more than so many rows are looked through for it`() throws {
+    @Test func `a page holds only matching entries, and looks through a limited number of rows`() throws {
         let test = try store(of: 30)
         let odd = try test.store.page(limit: 3) { $0.hasSuffix("5") }
         #expect(odd.entries.map(\.key.value) == ["k25", "k15", "k5"])
@@ -46,7 +46,7 @@ import Testing
         #expect(try test.store.page(after: first.next, limit: 9).entries.map(\.key.value) == ["k2", "k1", "k0"])
     }
 
-    @Test func `what matches is removed and counted, and its space with it`() throws {
+    @Test func `matching entries are removed and counted, and their space is freed`() throws {
         let test = try store(of: 12)
         let before = try test.store.statistics()
         let removed = try test.store.remove(invalidating: .everything) { $0.contains("/k1") }
@@ -58,7 +58,7 @@ import Testing
 }
 
 @Suite struct EvictionStatisticsTests {
-    @Test func `evictions tell how long what went had lain unused`() throws {
+    @Test func `eviction statistics tell how long the evicted entries had been unused`() throws {
         let test = try StoreUnderTest(capacity: 8 << 20)
         #expect(test.store.evictions == EvictionStatistics())
         // GIVEN a store that is full of what was last used two hours ago
@@ -81,7 +81,7 @@ import Testing
         #expect(evictions.ages.filter { $0.count > 0 } == [.init(upTo: .seconds(4 * 3600), count: gone)])
     }
 
-    @Test func `what is removed or pruned on purpose is no eviction`() throws {
+    @Test func `removing and pruning on purpose do not count as evictions`() throws {
         let test = try StoreUnderTest()
         for number in 0..<4 { try test.store.put("k\(number)", pattern(1000)) }
         try test.store.remove(EntryKey("k0"))

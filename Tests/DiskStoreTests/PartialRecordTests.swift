@@ -22,7 +22,7 @@ import Testing
         return try PartialRecord(reading: File(path, O_RDONLY))
     }
 
-    @Test func `a record comes back as it was written`() throws {
+    @Test func `a partial's record is read back as it was written`() throws {
         #expect(try read(record.encoded()) == record)
         var open = record
         open.total = nil
@@ -35,7 +35,7 @@ import Testing
             (23, 0x7F, "a length beyond any disk"), (40, 1, "the slots' offset"),
             (64, 0xFF, "a key that is not UTF-8"),
         ] as [(Int, UInt8, String)])
-    func `a record that says what no record of this version says is none, though its checksum is right`(
+    func `a record with an invalid value is rejected, even if its checksum is right`(
         offset: Int, value: UInt8, name: String
     ) throws {
         var bytes = record.encoded()

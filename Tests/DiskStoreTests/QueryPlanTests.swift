@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `no statement reads a table, a list or a set as a whole, but for a few that are named`() throws {
+    @Test func `no statement scans a whole table, list or set, except for the listed ones`() throws {
         let plans = try plans()
         // A new statement must be among those that run here.
         #expect(plans.count > 120)

@@ -59,7 +59,7 @@ private let block = Int(BlockMap.blockSize)
     }
 
     @Test(arguments: [20_000, 600_000])
-    func `a file that a killed commit left under the next number goes when that is taken`(size: Int) throws {
+    func `a file that a killed commit left is deleted when its number is reused`(size: Int) throws {
         let test = try StoreUnderTest()
         let entry = try test.store.put("a", pattern(100))
         // The number stands above the lowest byte, which names the folder.
@@ -76,7 +76,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(DiskUsage.files(at: test.path + "/bodies").count == 2)
     }
 
-    @Test func `a partial that an index without its number finds in its way is left to the sweep`() throws {
+    @Test func `a leftover partial under a reused number is left to the sweep`() throws {
         let test = try StoreUnderTest()
         let entry = try test.store.put("a", pattern(100))
         // As a loss of power leaves it: the file is there, and the number is given out again.
@@ -88,7 +88,7 @@ private let block = Int(BlockMap.blockSize)
     }
 
     @Test(arguments: [1, 2])
-    func `the record of a partial that a rolled back index has forgotten does not outlive the number's next partial`(
+    func `the record of a partial that the index forgot is deleted with the number's next partial`(
         lost: Int
     ) async throws {
         let test = try StoreUnderTest(capacity: 8 << 20)
@@ -126,7 +126,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try FileManager.default.contentsOfDirectory(atPath: partials) == [])
     }
 
-    @Test func `the number of a partial that a rolled back index takes up again is not given out a second time`()
+    @Test func `the number of a recovered partial is not reused`()
         async throws
     {
         let test = try StoreUnderTest(capacity: 8 << 20)
@@ -156,7 +156,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.statistics().doomedBytes == 0)
     }
 
-    @Test func `where the start of the machine cannot be told, a body is compared with its checksum at every look`()
+    @Test func `a body is compared with its checksum at every look-up if the boot is unknown`()
         throws
     {
         let directory = try TestDirectory()
@@ -195,19 +195,19 @@ private let block = Int(BlockMap.blockSize)
         try expectRebuilt(test)
     }
 
-    @Test func `where an unusable index would take a good part of the capacity, it is deleted`() throws {
+    @Test func `an unusable index that would take much of the capacity is deleted`() throws {
         let test = try closedStore()
         try Data(pattern(1 << 20)).write(to: URL(fileURLWithPath: test.path + "/index.sqlite"))
         try expectRebuilt(test, isAside: false)
     }
 
-    @Test func `an index that was deleted leaves bodies nobody counts; they go before anything is written`() throws {
+    @Test func `bodies of a deleted index are deleted before anything is written`() throws {
         let test = try closedStore()
         try FileManager.default.removeItem(atPath: test.path + "/index.sqlite")
         try expectRebuilt(test, isAside: false)
     }
 
-    @Test func `damage that shows while the store is in use is a miss and a new index, not an error`() throws {
+    @Test func `damage that shows while the store is in use leads to a miss and a new index`() throws {
         let test = try StoreUnderTest(capacity: 8 << 20)
         for number in 0..<300 {
             try test.store.put("k\(number)", [UInt8(truncatingIfNeeded: number)], metadata: pattern(500))
@@ -231,7 +231,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try store.read("newer") == [43])
     }
 
-    @Test func `a directory that is deleted under a store is made anew, and the store goes on`() throws {
+    @Test func `a directory that is deleted under an open store is created again`() throws {
         let test = try StoreUnderTest()
         let entry = try test.store.put("a", [1])
         let reader = try test.store.open(entry)
@@ -316,7 +316,7 @@ private let block = Int(BlockMap.blockSize)
         }
     }
 
-    @Test func `the way to the directory may go over a symbolic link, and may be relative`() throws {
+    @Test func `the path of the directory may contain a symbolic link, and may be relative`() throws {
         let test = try StoreUnderTest()
         try test.store.put("k", [1])
         let link = test.directory.path("link")
@@ -329,7 +329,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try StoreUnderTest.open(missing, capacity: 8 << 20).read("k") == [2])
     }
 
-    @Test func `opened for reading only, it answers and opens bodies, and changes nothing`() throws {
+    @Test func `a store that is opened for reading only reads bodies and changes nothing`() throws {
         let test = try StoreUnderTest()
         let entry = try test.store.put("k", pattern(1000))
         test.store.close()
@@ -348,7 +348,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(missing?.code == .notWritable)
     }
 
-    @Test func `a closed store says so`() throws {
+    @Test func `a closed store throws an error that it is closed`() throws {
         let test = try StoreUnderTest()
         test.store.close()
         test.store.close()

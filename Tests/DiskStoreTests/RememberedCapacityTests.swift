@@ -29,14 +29,14 @@ import Testing
         #expect(try open(nil) { $0.isReadOnly = true }.capacity == 32 << 20)
     }
 
-    @Test func `who only looks changes nothing of it`() throws {
+    @Test func `opening without remembering or for reading only does not change the stored capacity`() throws {
         try open(48 << 20).close()
         #expect(try open(2 << 20) { $0.remembersCapacity = false }.capacity == 2 << 20)
         #expect(try open(3 << 20) { $0.isReadOnly = true }.capacity == 3 << 20)
         #expect(try open(nil).capacity == 48 << 20)
     }
 
-    @Test func `a smaller capacity says by how much it is exceeded, and evicts so much`() throws {
+    @Test func `a smaller capacity reports by how much it is exceeded, and that much is evicted`() throws {
         let large = try open(32 << 20)
         for number in 0..<40 { try large.put("k\(number)", pattern(400_000)) }
         large.close()
@@ -52,7 +52,7 @@ import Testing
         #expect(try small.keepWithinCapacity() == .nothing)
     }
 
-    @Test func `a store that is open follows what another process is asked to keep`() throws {
+    @Test func `an open store without its own capacity follows the one that another process sets`() throws {
         let running = try open(nil)
         try running.put("k", [1])
         try open(24 << 20).close()
@@ -66,7 +66,7 @@ import Testing
         #expect(own.capacity == 16 << 20)
     }
 
-    @Test func `the default is 20 GiB, but at most half of what is free`() throws {
+    @Test func `the default capacity is 20 GiB, but at most half of the free space`() throws {
         let store = try open(nil)
         let statistics = try store.statistics()
         #expect(store.capacity <= 20 << 30)
@@ -92,7 +92,7 @@ import Testing
         store.close()
     }
 
-    @Test func `an index of the version before is brought up to date and keeps its entries`() throws {
+    @Test func `an index of the previous version is migrated and keeps its entries`() throws {
         try versionBefore()
         let store = try open(24 << 20)
         #expect(try store.read("old") == pattern(1000))
@@ -101,7 +101,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: directory.path("cache/index.sqlite.aside")))
     }
 
-    @Test func `an index of the version before that may not be written is read as it is`() throws {
+    @Test func `a read-only index of the previous version is read as it is`() throws {
         try versionBefore()
         let before = FileManager.default.contents(atPath: directory.path("cache/index.sqlite"))
         let store = try open(nil) { $0.isReadOnly = true }

@@ -58,7 +58,7 @@ private let block = Int(BlockMap.blockSize)
     }
 
     @Test(arguments: [true, false])
-    func `after a kill only the unfinished block is fetched again`(knowsTotal: Bool) throws {
+    func `only the unfinished block is fetched again after a kill`(knowsTotal: Bool) throws {
         let test = try StoreUnderTest()
         let body = pattern(5 * block + 1234)
         try leavePartial(test, body, count: 3 * block + 777, total: knowsTotal)
@@ -87,7 +87,7 @@ private let block = Int(BlockMap.blockSize)
     }
 
     @Test(arguments: [true, false])
-    func `after a stop in good order nothing is fetched again`(knowsTotal: Bool) throws {
+    func `nothing is fetched again after an orderly stop`(knowsTotal: Bool) throws {
         let test = try StoreUnderTest()
         let body = pattern(4 * block)
         let writer = try test.store.beginBody(for: key)
@@ -113,7 +113,7 @@ private let block = Int(BlockMap.blockSize)
     }
 
     @Test
-    func `a cut within one process goes on in the middle of a block, also of a body that stays in memory`() throws {
+    func `an interruption within one process resumes in the middle of a block, also for a body in memory`() throws {
         let test = try StoreUnderTest()
         for size in [50_000, 3 * block] {
             let body = pattern(size)
@@ -130,7 +130,7 @@ private let block = Int(BlockMap.blockSize)
         }
     }
 
-    @Test func `a zeroed tail, as a power cut leaves it, is fetched again and nothing else`() throws {
+    @Test func `only a zeroed tail, as a power cut leaves it, is fetched again`() throws {
         let test = try StoreUnderTest()
         let body = pattern(6 * block)
         try leavePartial(test, body, count: 5 * block)
@@ -161,7 +161,7 @@ private let block = Int(BlockMap.blockSize)
         (offset: 0, bytes: Array("GARBAGE!".utf8)), (offset: 16, bytes: [1]), (offset: 66, bytes: [0xFF]),
         (offset: 32, bytes: [0xFF, 0xFF, 0xFF, 0x7F]),
     ])
-    func `a damaged or foreign record is no partial, and nothing of it stays`(offset: Int, bytes: [UInt8]) throws {
+    func `a damaged or foreign record is not a partial, and is deleted`(offset: Int, bytes: [UInt8]) throws {
         let test = try StoreUnderTest()
         try leavePartial(test, pattern(3 * block), count: 2 * block)
         try change(recordPath(test), at: offset, to: bytes)
@@ -183,7 +183,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try writer.commit(entry).all() == body)
     }
 
-    @Test func `to begin anew voids what was held, in a file of its own`() throws {
+    @Test func `starting again deletes the held bytes and uses a new file`() throws {
         let test = try StoreUnderTest()
         try leavePartial(test, pattern(3 * block), count: 2 * block)
         let old = try dataPath(test)
@@ -196,7 +196,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.statistics().partialBytes == 0)
     }
 
-    @Test func `a partial in use is not claimed by another, who writes one of its own; the last commit stays`() throws {
+    @Test func `a partial in use is not claimed by a second writer, and the last commit wins`() throws {
         let test = try StoreUnderTest()
         let other = try test.again()
         let body = pattern(3 * block)
@@ -217,7 +217,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.entries(for: key).count == 1)
     }
 
-    @Test func `where locks do nothing, the rename of the record decides, and the loser cannot commit`() throws {
+    @Test func `without locks the rename of the record decides, and the loser cannot commit`() throws {
         let test = try StoreUnderTest()
         let body = pattern(3 * block)
         let first = try test.store.beginBody(for: key)
@@ -231,7 +231,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.entries(for: key).isEmpty)
     }
 
-    @Test func `killed between the claim and its row: the partial is found all the same`() throws {
+    @Test func `a partial whose writer was killed between the claim and its row is found`() throws {
         let test = try StoreUnderTest()
         let body = pattern(3 * block)
         try leavePartial(test, body, count: 2 * block)
@@ -243,7 +243,7 @@ private let block = Int(BlockMap.blockSize)
     }
 
     @Test(arguments: [false, true])
-    func `killed between the rename into place and the row: no byte is fetched again`(isReadOnly: Bool) throws {
+    func `a kill between the rename into place and the row costs no byte`(isReadOnly: Bool) throws {
         let test = try StoreUnderTest()
         let body = pattern(3 * block)
         try leavePartial(test, body, count: 3 * block)
@@ -259,8 +259,7 @@ private let block = Int(BlockMap.blockSize)
     }
 
     @Test
-    func `the length that becomes known while resuming is taken in; a shorter one than what is held is refused`() throws
-    {
+    func `a length that becomes known while resuming is accepted unless it is shorter than the held bytes`() throws {
         let test = try StoreUnderTest()
         let body = pattern(3 * block + 10)
         try leavePartial(test, body, count: 2 * block, total: false)
@@ -276,7 +275,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(next.held?.missing == [Int64(3 * block)..<Int64(body.count)])
     }
 
-    @Test func `what was complete without being known to be (416 with the total) can be committed`() throws {
+    @Test func `a body that was complete without a known length can be committed once the length is known`() throws {
         let test = try StoreUnderTest()
         let body = pattern(2 * block + 10)
         let first = try test.store.beginBody(for: key)
@@ -289,7 +288,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try writer.commit(entry).all() == body)
     }
 
-    @Test func `a range is continued only where a missing one starts`() throws {
+    @Test func `a writer resumes only at the start of a missing range`() throws {
         let test = try StoreUnderTest()
         try leavePartial(test, pattern(3 * block), count: 2 * block)
         let writer = try test.again().beginBody(for: key)
@@ -319,7 +318,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.checksum(of: stored.file, size: stored.size) == stored.entry.checksum)
     }
 
-    @Test func `the growing file can be read as far as it has no gap, and on over the commit`() throws {
+    @Test func `a growing file can be read up to its first gap, also during the commit`() throws {
         let test = try StoreUnderTest()
         let body = pattern(3 * block)
         let writer = try test.store.beginBody(for: key)

@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: [[0], [1], [3], [0, 2, 3]])
-    func `any damaged blocks are missing afterwards, and nothing else`(damaged: [Int64]) throws {
+    func `only damaged blocks are missing after a repair`(damaged: [Int64]) throws {
         let entry = try put("a")
         for block in damaged { try damage(entry, at: block * Self.block + 17) }
         #expect(try test.store.verify(repair: true).failed == 1)
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `nothing is kept of a body that others may have`() throws {
+    @Test func `a damaged body that other readers may have is not salvaged`() throws {
         let reading = try put("reading")
         let reader = try #require(try test.store.open(reading))
         let linked = try put("linked")

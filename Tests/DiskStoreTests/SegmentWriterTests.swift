@@ -18,7 +18,7 @@ private let block = BlockMap.blockSize
         }
     }
 
-    @Test func `bytes of many places become one body`() throws {
+    @Test func `bytes written at several offsets form one body`() throws {
         let work = try StoreUnderTest()
         var generator = SeededGenerator(for: "SegmentWriter")
         let total = 9 * block + 1000
@@ -48,7 +48,7 @@ private let block = BlockMap.blockSize
         #expect(try body.file.bytes(at: 0, count: Int(total)) == bytes)
     }
 
-    @Test func `what is missing is all but what came, whole blocks or not`() throws {
+    @Test func `missing ranges are everything that has not arrived, at block boundaries or not`() throws {
         let work = try StoreUnderTest()
         let total = 6 * block
         let bytes = pattern(total)
@@ -68,7 +68,7 @@ private let block = BlockMap.blockSize
         #expect(try body.file.bytes(at: 0, count: Int(total)) == bytes)
     }
 
-    @Test func `bytes at a place that is not missing are refused`() throws {
+    @Test func `bytes at an offset that is not missing are refused`() throws {
         let work = try StoreUnderTest()
         let total = 4 * block
         let bytes = pattern(total)
@@ -83,7 +83,8 @@ private let block = BlockMap.blockSize
         }
     }
 
-    @Test func `a kill with sixteen places costs their unfinished blocks, an orderly end all but one`() throws {
+    @Test func `a kill with sixteen open ranges costs their unfinished blocks, and an orderly end all but one`() throws
+    {
         let work = try StoreUnderTest()
         let total = 64 * block
         let bytes = pattern(total)

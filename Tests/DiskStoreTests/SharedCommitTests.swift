@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `each gets its own entry, file and generation`() throws {
+    @Test func `each shared commit gets its own entry, file and generation`() throws {
         let changes = try (0..<10).map { try change("k\($0)") }
         let results = store.perform(changes.map(\.1))
         for (index, (change, result)) in zip(changes, results).enumerated() {
@@ -42,7 +42,7 @@ import Testing
         #expect(try sums() == (10 * 8192, 10))
     }
 
-    @Test func `one whose resource was invalidated is refused, and the others are stored`() throws {
+    @Test func `a shared commit whose resource was invalidated is refused, and the others are stored`() throws {
         let changes = try ["a", "b", "c"].map { try change($0) }
         try store.remove([EntryKey("b")], invalidating: .resource("http://test/b"))
         let results = store.perform(changes.map(\.1))
@@ -54,7 +54,7 @@ import Testing
         #expect(try sums().counted == 2)
     }
 
-    @Test func `the failure of one is not the failure of the others, and leaves no file`() throws {
+    @Test func `a failed change does not fail the others in its transaction, and leaves no file`() throws {
         let good = try (0..<5).map { try change("k\($0)") }
         let failing = SharedChange { (index, totals) throws(StoreError) in
             totals.entries += 100
@@ -70,7 +70,7 @@ import Testing
         for number in 0..<5 { #expect(try store.read("k\(number)") == pattern(5000)) }
     }
 
-    @Test func `two of one key: the later one replaces the earlier one`() throws {
+    @Test func `the later of two shared commits of one key replaces the earlier one`() throws {
         let url = "http://test/k"
         func change(_ bytes: [UInt8]) throws -> SharedChange {
             let written = try bytes.withUnsafeBytes { try store.write($0, isTransient: false) }
@@ -82,7 +82,7 @@ import Testing
         #expect(try sums() == (4096, 1))
     }
 
-    @Test func `where not all fit others are evicted, and the capacity holds`() throws {
+    @Test func `shared commits that do not all fit evict other entries and respect the capacity`() throws {
         for number in 0..<200 { try store.put("old\(number)", pattern(60_000)) }
         let before = try sums().counted
         let changes = try (0..<60).map { try change("new\($0)", 60_000) }
@@ -95,7 +95,7 @@ import Testing
         #expect(test.allocated <= Self.capacity)
     }
 
-    @Test func `commits of many tasks are all there, whoever's transaction they were in`() async throws {
+    @Test func `commits of many tasks are all stored, whichever transaction they share`() async throws {
         let executor = BlockingExecutor(width: 3)
         defer { executor.close() }
         let store = store
@@ -114,7 +114,7 @@ import Testing
         #expect(try sums().counted == 200)
     }
 
-    @Test func `a closed store refuses each of them`() async throws {
+    @Test func `a closed store refuses a shared commit`() async throws {
         let executor = BlockingExecutor(width: 2)
         defer { executor.close() }
         let writer = try store.writeWhole("k", [1])

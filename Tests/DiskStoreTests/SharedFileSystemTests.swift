@@ -24,7 +24,7 @@ private let block = Int(BlockMap.blockSize)
         return header[18] == 2
     }
 
-    @Test func `a new index has a journal, and neither a log nor shared memory`() throws {
+    @Test func `a new index on a shared file system has a journal instead of a log and shared memory`() throws {
         let test = try StoreUnderTest(on: nfs)
         try test.store.put("a", pattern(1000))
         #expect(try test.store.read("a") == pattern(1000))
@@ -64,7 +64,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.read("a") == pattern(1000))
     }
 
-    @Test func `several stores read and change the index at the same time`() async throws {
+    @Test func `several stores on a shared file system read and change the index at the same time`() async throws {
         let test = try StoreUnderTest(on: nfs)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<4 {
@@ -149,7 +149,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(rename("\(folder)/\(record)", store.paths.record(id, claim: claim)) == 0)
     }
 
-    @Test func `a partial in use is not claimed, although locks exclude nobody`() throws {
+    @Test func `a partial in use is not claimed, even if locks have no effect`() throws {
         let test = try StoreUnderTest(on: nfs)
         let other = try test.again(on: nfs)
         let writer = try leavePartial(test.store)
@@ -189,7 +189,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try finish(test.again(on: nfs).beginBody(for: key)) == 2 * block)
     }
 
-    @Test func `a partial of another machine is continued in a copy, whatever that machine still writes`() throws {
+    @Test func `a partial of another machine is resumed in a copy, even if that machine still writes`() throws {
         let test = try StoreUnderTest(on: nfs)
         let writer = try leavePartial(test.store)
         let file = try #require(writer.partial).data
@@ -204,7 +204,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(file.status?.links == 1)
     }
 
-    @Test func `a body that is being written by a living process is no leftover`() async throws {
+    @Test func `a sweep keeps a body that a living process is writing`() async throws {
         let test = try StoreUnderTest(on: nfs)
         let writer = try leavePartial(test.store)
         try #require(writer.partial).data.unlock()

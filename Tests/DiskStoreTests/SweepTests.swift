@@ -10,7 +10,7 @@ private let block = Int(BlockMap.blockSize)
 
 @Suite(.timeLimit) struct SweepTests {
     @Test
-    func `files that nothing knows of are deleted; entries, partials and what others put there stay`() async throws {
+    func `a sweep deletes unknown files, and keeps entries, partials and foreign files`() async throws {
         let test = try StoreUnderTest()
         for number in 0..<20 { try test.store.put("k\(number)", pattern(1000)) }
         let writer = try test.store.beginBody(for: EntryKey("part"))
@@ -38,7 +38,7 @@ private let block = Int(BlockMap.blockSize)
     }
 
     @Test
-    func `it says when it ended, and is not due again before its time; a clock that stepped back makes it due`()
+    func `a sweep is due again after its interval, or if the clock stepped back`()
         async throws
     {
         let test = try StoreUnderTest()
@@ -51,7 +51,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try await test.store.sweep(ifOlderThan: day) != nil)
     }
 
-    @Test func `a sweep is due once the machine was started anew, however young the last one is`() async throws {
+    @Test func `a sweep is due after a restart of the machine, however recent the last one was`() async throws {
         let directory = try TestDirectory()
         let (clock, uptime) = (TestClock(), Locked(Duration.seconds(100_000)))
         var configuration = StoreConfiguration(capacity: 8 << 20)
@@ -68,7 +68,7 @@ private let block = Int(BlockMap.blockSize)
     }
 
     @Test
-    func `a partial whose record is gone or damaged, or whose body was killed on its way to its row, is set right`()
+    func `a sweep repairs partials with a missing or damaged record, and commits cut short by a kill`()
         async throws
     {
         let test = try StoreUnderTest()
@@ -98,7 +98,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.beginBody(for: EntryKey("killed")).held?.missing == [])
     }
 
-    @Test func `partials whose rows were lost are taken back and continued`() async throws {
+    @Test func `partials whose rows were lost are recovered and resumed`() async throws {
         let test = try StoreUnderTest()
         let body = pattern(3 * block)
         let writer = try test.store.beginBody(for: EntryKey("k"))
@@ -120,7 +120,7 @@ private let block = Int(BlockMap.blockSize)
     }
 
     @Test
-    func `idle partials go when they are past their lifetime; those in use stay whatever their age`() async throws {
+    func `a sweep deletes idle partials past their lifetime, and keeps those in use`() async throws {
         let test = try StoreUnderTest()
         for name in ["idle", "busy"] {
             let writer = try test.store.beginBody(for: EntryKey(name))
@@ -140,7 +140,7 @@ private let block = Int(BlockMap.blockSize)
         }
     }
 
-    @Test func `it ends when its task is cancelled`() async throws {
+    @Test func `a sweep ends when its task is cancelled`() async throws {
         let test = try StoreUnderTest()
         try test.store.put("k", [1])
         let store = test.store
@@ -152,7 +152,7 @@ private let block = Int(BlockMap.blockSize)
         await #expect(throws: CancellationError.self) { _ = try await task.value }
     }
 
-    @Test func `verifying finds what was changed, cut, and deleted, and removes it when told to`() throws {
+    @Test func `verifying finds changed, cut and deleted bodies, and removes them if asked to`() throws {
         let test = try StoreUnderTest()
         var expected: [String: EntryIntegrity] = [:]
         for (name, integrity) in [
@@ -188,7 +188,7 @@ private let block = Int(BlockMap.blockSize)
 /// Leftovers of kills in the folder of partials are removed by the next process that writes.
 @Suite(.timeLimit) struct LeftoverTests {
     @Test(arguments: ["store", "remove"])
-    func `the next process that writes deletes what nobody knows among the partials`(how: String) throws {
+    func `the next process that writes deletes unknown files among the partials`(how: String) throws {
         let test = try StoreUnderTest()
         try test.store.put("k", [1])
         let names = ["00000000000000aa.data", "00000000000000bb.0000000000000001.record", "00000000000000cc.small"]
@@ -200,7 +200,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(DiskUsage.files(at: test.path + "/partials").isEmpty)
     }
 
-    @Test func `many large partials in a small store are in nobody's way, and the oldest go first`() throws {
+    @Test func `many large partials in a small store block nothing, and the oldest are evicted first`() throws {
         let test = try StoreUnderTest(capacity: 16 << 20)
         for number in 0..<30 {
             let store = try test.again()

@@ -15,7 +15,7 @@ import Testing
         try store.entries(for: EntryKey("key")) { variants[String($0)] ?? "\($0)\nnone" }.map(\.variant).sorted()
     }
 
-    @Test func `of many variants a look-up gives one of each group, the wanted one where it is there`() throws {
+    @Test func `a look-up among many variants gives one of each group, preferably the wanted one`() throws {
         let test = try StoreUnderTest()
         for number in 0..<50 { _ = try put(test.store, "accept\n\(number)") }
         for number in 0..<50 { _ = try put(test.store, "accept,cookie\n\(number)") }
@@ -43,7 +43,7 @@ import Testing
         #expect(try steps(1000) == 1)
     }
 
-    @Test func `of more variants than the limit the longest unused go`() throws {
+    @Test func `variants above the limit are evicted, the longest unused first`() throws {
         let test = try StoreUnderTest()
         let first = try put(test.store, "a\n0", limit: 4)
         for number in 1..<4 { _ = try put(test.store, "a\n\(number)", limit: 4) }
@@ -56,7 +56,7 @@ import Testing
         #expect(try test.store.statistics().entries == 4)
     }
 
-    @Test func `an entry that takes another's variant takes its place`() throws {
+    @Test func `an entry that takes over another's variant replaces that entry`() throws {
         let test = try StoreUnderTest()
         _ = try put(test.store, "a\n1")
         let two = try put(test.store, "a\n2")

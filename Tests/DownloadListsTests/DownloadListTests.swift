@@ -40,7 +40,7 @@ struct DownloadListTests {
         #expect(sums.map { $0.output.map { Array($0.utf8) } } == ["a\\\u{301}b", "\u{301}c"].map { Array($0.utf8) })
     }
 
-    @Test func `what is written of failures is read as the same downloads`() throws {
+    @Test func `a list of failures that is written is read as the same downloads`() throws {
         var download = ListedDownload("http://a/x", position: ListPosition("list", line: 2))
         download.sources.append(.init("http://b/x"))
         download.output = "s/x"
@@ -71,7 +71,7 @@ struct DownloadListTests {
         (" out=x", 1), ("http://a/x\n header=secret", 2), ("http://a/\u{0}\n\n out=a\u{7}b", 3),
         ("\(sum)  a", 1),
     ])
-    func `a line that makes no sense is an error with its place`(text: String, line: Int) throws {
+    func `an invalid line is an error with its position`(text: String, line: Int) throws {
         let error = try #require(throws: ListError.self) { try downloads(text) }
         #expect(error.position == ListPosition("list", line: line), "\(error)")
         #expect(error.description.hasPrefix("list:\(line): "))
@@ -82,21 +82,21 @@ struct DownloadListTests {
         "0f  short", "\(sum) name", "\(sum)", "\(sum)  ", "\(sum)  ../x", "\(sum)  /x", "zz\(sum.dropFirst(2))  x",
         "http://a/x", "SHA256 (x = \(sum)", "\\\(sum)  a\\nb", "\(sum)  a\u{202E}b",
     ])
-    func `a checksum line that is none is an error with its place`(text: String) throws {
+    func `an invalid checksum line is an error with its position`(text: String) throws {
         let error = try #require(throws: ListError.self) {
             try downloads("\(Self.sum)  fine\n\(text)\n", base: "http://a")
         }
         #expect(error.position.line == 2, "\(error)")
     }
 
-    @Test func `bytes that are no text are an error with their place`() throws {
+    @Test func `bytes that are not text are an error with their position`() throws {
         let error = try #require(throws: ListError.self) {
             try DownloadList.downloads(in: Array("http://a/\n".utf8) + [0xFF, 0xFE], file: "list")
         }
         #expect(error.position.line == 2)
     }
 
-    @Test func `lines come one at a time`() throws {
+    @Test func `a list is read line by line`() throws {
         var reader = DownloadListReader(file: "-", base: nil)
         #expect(try reader.take(Array("http://a/1".utf8)) == nil)
         #expect(try reader.take(Array(" out=x".utf8)) == nil)
@@ -106,7 +106,7 @@ struct DownloadListTests {
         #expect(throws: ListError.self) { try reader.take(Array(" out=late".utf8)) }
     }
 
-    @Test func `a download of which an option makes no sense is not had without it`() throws {
+    @Test func `a download with an invalid option is skipped`() throws {
         var reader = DownloadListReader(file: "-", base: nil)
         #expect(try reader.take(Array("http://a/1".utf8)) == nil)
         #expect(throws: ListError.self) { try reader.take(Array(" checksum=sha-256=12".utf8)) }
@@ -115,7 +115,7 @@ struct DownloadListTests {
         #expect(try reader.finish()?.sources[0].url == "http://a/2")
     }
 
-    @Test func `bytes in pieces are the lines that they are as a whole`() {
+    @Test func `a list that is split into pieces has the same lines as the whole`() {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<200 {
             let bytes = (0..<Int.random(in: 0..<60, using: &generator)).map { _ in UInt8.random(in: 9...11) }
@@ -145,7 +145,7 @@ struct DownloadListTests {
     }
 
     @Test(arguments: [[UInt8](repeating: 0x61, count: LineSplitter.longest + 1), [0xFF]])
-    func `a line that cannot be taken is an error, and its options are no other download's`(line: [UInt8]) throws {
+    func `an invalid line is an error, and its options do not pass to another download`(line: [UInt8]) throws {
         var reader = DownloadListReader(file: "-", base: nil)
         #expect(try reader.take(Array("http://a/1".utf8)) == nil)
         let error = try #require(throws: ListError.self) { try reader.take(line) }

@@ -56,7 +56,7 @@ struct MetalinkTests {
         ),
         ("<file name=\"x\"><url>http://a/x</file>", "well-formed"), ("<file name=\"x\">&bomb;</file>", "well-formed"),
     ])
-    func `a file that makes no sense is an error with its line`(file: String, reason: String) throws {
+    func `an invalid file element is an error with its line`(file: String, reason: String) throws {
         let error = try #require(throws: ListError.self) { try downloads(document(file + "\n")) }
         #expect(error.position == ListPosition("set.meta4", line: 3), "\(error)")
         #expect(error.message.contains(reason), "\(error)")
@@ -76,11 +76,11 @@ struct MetalinkTests {
         "<metalink version=\"3.0\" xmlns=\"http://www.metalinker.org/\"/>", "<html/>", "<", "<metalink", "<metalink/>",
         "<?xml version=\"1.0\" encoding=\"EBCDIC-X\"?><metalink xmlns=\"urn:ietf:params:xml:ns:metalink\"/>",
     ])
-    func `what is no Metalink 4 is an error`(text: String) {
+    func `a document that is not Metalink 4 is an error`(text: String) {
         #expect(throws: ListError.self) { try downloads(text) }
     }
 
-    @Test func `elements of other namespaces say nothing`() throws {
+    @Test func `elements of other namespaces are ignored`() throws {
         let list = try downloads(
             document(
                 "<x:file xmlns:x=\"u\" name=\"../x\"/><file name=\"a\"><x:url xmlns:x=\"u\">http://bad/</x:url>"

@@ -20,17 +20,17 @@ struct DynamicLibraryTests {
         }
     }
 
-    @Test func `its functions are found by their names`() throws {
+    @Test func `the functions of a library are found by their names`() throws {
         let length = try #require(DynamicLibrary("libc.so.6", Length.init).functions())
         #expect(length.call("four") == 4)
     }
 
-    @Test func `one that is not there, or lacks a function, has none`() {
+    @Test func `a library that is missing or lacks a function has no functions`() {
         #expect(DynamicLibrary("libimgcache-missing.so.0", Length.init).functions() == nil)
         #expect(DynamicLibrary("libc.so.6", Missing.init).functions() == nil)
     }
 
-    @Test func `one that could not be opened is tried again`() throws {
+    @Test func `a library that could not be opened is tried again`() throws {
         let tries = Tries()
         // The first attempt simulates a process without free descriptors.
         let library = DynamicLibrary("libc.so.6") { symbols in tries.next() == 1 ? nil : Length(symbols) }

@@ -3,7 +3,7 @@ import HTTPTypes
 import Testing
 
 struct ContentRangeTests {
-    @Test func `ranges in bytes are read and written`() {
+    @Test func `byte ranges in Content-Range are read and written`() {
         #expect(ContentRange("bytes 0-0/1") == .range(0..<1, total: 1))
         #expect(ContentRange("bytes 5-9/10") == .range(5..<10, total: 10))
         #expect(ContentRange("BYTES 5-9/*") == .range(5..<10, total: nil))
@@ -21,11 +21,11 @@ struct ContentRangeTests {
         "bytes 0-9223372036854775807/*", "bytes 0-9223372036854775808/*", "bytes 0-1/99999999999999999999",
         "bytes */99999999999999999999", "bytes ٥-٩/10",
     ])
-    func `anything else is no Content-Range`(_ text: String) {
+    func `any other Content-Range is invalid`(_ text: String) {
         #expect(ContentRange(text) == nil)
     }
 
-    @Test func `several Content-Range fields are none`() {
+    @Test func `several Content-Range fields count as none`() {
         #expect(ContentRange(fields([("Content-Range", "bytes 0-9/100")])) == .range(0..<10, total: 100))
         #expect(ContentRange(fields([("Content-Range", "bytes 0-9/100"), ("Content-Range", "bytes 0-9/100")])) == nil)
         #expect(ContentRange(HTTPFields()) == nil)

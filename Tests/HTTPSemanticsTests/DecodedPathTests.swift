@@ -10,7 +10,7 @@ struct DecodedPathTests {
         "//a",
         "/a%5cb", "/%70ublic", "/100%25", "/a;b/c", "/a%252fb",
     ])
-    func `what stays below the base in every reading`(path: String) throws {
+    func `a path that stays below the base in every reading is below it`(path: String) throws {
         #expect(try HTTPURL(base + path).isBelow(HTTPURL(base)))
         #expect(try HTTPURL(base + path).isBelow(HTTPURL(base + "/")))
         #expect(try HTTPURL(base + path).isBelow(HTTPURL("http://host")))
@@ -25,11 +25,11 @@ struct DecodedPathTests {
         "/a/%2e%2e%2f/..%3bx/b",
         "/../private/s.txt", "/%2e%2e/private/s.txt", "/../publicity", "/../public%2fa", "/../Public/a", "/.%2e",
     ])
-    func `what leaves the base in some reading`(path: String) throws {
+    func `a path that leaves the base in some reading is not below it`(path: String) throws {
         #expect(try !HTTPURL(base + path).isBelow(HTTPURL(base)))
     }
 
-    @Test func `another origin is not below, and below a base without a path is all of its origin`() throws {
+    @Test func `another origin is not below a base, and a base without a path covers its whole origin`() throws {
         for other in ["https://host/public/a", "http://host:8080/public/a", "http://other/public/a"] {
             #expect(try !HTTPURL(other).isBelow(HTTPURL(base)))
         }

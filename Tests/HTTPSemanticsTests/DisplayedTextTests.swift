@@ -1,7 +1,7 @@
 import HTTPSemantics
 import Testing
 
-@Suite("Text from outside, where people read it")
+@Suite("Displayed text from outside")
 struct DisplayedTextTests {
     @Test(arguments: [
         ("gpj.\u{202E}exe", "gpj.\u{FFFD}exe"), ("a\u{200B}b\u{2066}c\u{2069}", "a\u{FFFD}b\u{FFFD}c\u{FFFD}"),
@@ -10,11 +10,11 @@ struct DisplayedTextTests {
         ("\u{FEFF}x\u{E0041}", "\u{FFFD}x\u{FFFD}"), ("\u{61C}\u{200E}\u{200F}", "\u{FFFD}\u{FFFD}\u{FFFD}"),
         ("schön, 日本語, 📷 e\u{301}", "schön, 日本語, 📷 e\u{301}"),
     ])
-    func `has no character that controls, reorders or hides`(text: String, expected: String) {
+    func `displayed text has no character that controls, reorders or hides`(text: String, expected: String) {
         #expect(text.withoutHiddenCharacters.unicodeScalars.elementsEqual(expected.unicodeScalars))
     }
 
-    @Test func `keeps its value as JSON`() {
+    @Test func `escaping hidden characters keeps the value of JSON`() {
         let text = #"{"name":"a\u{202E}b\u{9B}\u{E0041}ü"}"#
         let json = "{\"name\":\"a\u{202E}b\u{9B}\u{E0041}ü\"}"
         #expect(json.withEscapedHiddenCharacters == #"{"name":"a\u202eb\u009b\udb40\udc41ü"}"#)
@@ -23,7 +23,7 @@ struct DisplayedTextTests {
     }
 
     @Test(arguments: [0x200C, 0x200D] as [UInt32])
-    func `joiners are hidden, and no controls: names of files need them`(value: UInt32) throws {
+    func `joiners count as hidden but not as controls, because names of files need them`(value: UInt32) throws {
         let scalar = try #require(Unicode.Scalar(value))
         #expect(scalar.isHidden && !scalar.isControl)
     }

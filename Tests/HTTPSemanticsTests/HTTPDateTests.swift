@@ -69,7 +69,7 @@ struct DateTests {
         #expect(HTTPDate.parse("Sat, 31 Dec 2016 12:30:60 GMT", now: now) == nil)
     }
 
-    @Test func `5.6.7: what is written is an IMF-fixdate that is read back as the same second`() {
+    @Test func `5.6.7: a written date is an IMF-fixdate that is read back as the same second`() {
         let seed = UInt64.random(in: 0...UInt64.max)
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<2000 {
@@ -83,7 +83,7 @@ struct DateTests {
         #expect(HTTPDate.format(Self.november + 0.9) == "Sun, 06 Nov 1994 08:49:37 GMT")
     }
 
-    @Test func `a clock that says nonsense is written as the nearest date that can be`() {
+    @Test func `a date out of range is written as the nearest possible date`() {
         #expect(HTTPDate.format(Date(timeIntervalSince1970: .infinity)) == "Fri, 31 Dec 9999 23:59:59 GMT")
         #expect(HTTPDate.format(Date(timeIntervalSince1970: -.infinity)) == "Sat, 01 Jan 0000 00:00:00 GMT")
         #expect(HTTPDate.format(Date(timeIntervalSince1970: .nan)).utf8.count == 29)

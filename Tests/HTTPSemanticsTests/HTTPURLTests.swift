@@ -46,14 +46,14 @@ struct HTTPURLTests {
             ("http://User@Example.org:0080/a/../b?#f", "http://example.org/b?"),
             ("http://example.org", "http://example.org/"),
         ])
-    func `what is sent has no dot segments, and is else spelt as it was given`(given: String, sent: String) throws {
+    func `a URL is sent without dot segments, and otherwise as it was given`(given: String, sent: String) throws {
         let url = try HTTPURL(given)
         #expect(url.text == sent)
         #expect(try HTTPURL(sent).text == sent)
         #expect(try HTTPURL(sent).normalized == url.normalized)
     }
 
-    @Test func `its parts`() throws {
+    @Test func `a URL is split into its parts`() throws {
         let url = try HTTPURL("https://me:p%40ss@B%C3%BCcher.example:8443/a%7e/b?c=%7E#d")
         #expect(url.scheme == .https)
         #expect(url.userinfo == "me:p%40ss")
@@ -86,7 +86,9 @@ struct HTTPURLTests {
             ("http://a/?q=100%", .percent),
             ("http://a/%%36%31dmin", .percent), ("http://u%:p@a/", .percent), ("http://a%/", .percent),
         ] as [(String, InvalidURL.Reason)])
-    func `what is no absolute http or https URL is refused, and why`(text: String, reason: InvalidURL.Reason) {
+    func `a text that is not an absolute http or https URL is refused with a reason`(
+        text: String, reason: InvalidURL.Reason
+    ) {
         let error = #expect(throws: InvalidURL.self) { try HTTPURL(text) }
         #expect(error?.reason == reason)
     }
@@ -109,7 +111,7 @@ struct HTTPURLTests {
         #expect(throws: InvalidURL.self) { try HTTPURL(url) }
     }
 
-    @Test func `without libidn2 a host name beyond ASCII is an error that names it`() throws {
+    @Test func `a host name beyond ASCII is an error that names it if libidn2 is missing`() throws {
         let library = DynamicLibrary("libimgcache-missing.so.0", InternationalName.Functions.init)
         let error = try #require(throws: InvalidURL.self) {
             try InternationalName.ascii("bücher.example", library: library)
@@ -130,7 +132,7 @@ struct HTTPURLTests {
             (".", "http://a/x/"), ("e:f/..", nil), ("c d", "http://a/x/c%20d"), ("/100%", "http://a/100%25"),
             ("/%%36%31", "http://a/%25%36%31"), ("http://", nil), ("//", nil), ("javascript:alert(1)", nil),
         ] as [(String, String?)])
-    func `a reference is resolved against where it was found`(reference: String, text: String?) throws {
+    func `a reference is resolved against its base URL`(reference: String, text: String?) throws {
         let base = try HTTPURL("http://u:p@a/x/y?z")
         let url = try? HTTPURL(reference: reference, relativeTo: base)
         #expect(url?.text == text)
@@ -140,7 +142,7 @@ struct HTTPURLTests {
         #expect(try HTTPURL(url.normalized).normalized == url.normalized)
     }
 
-    @Test func `normalising twice is normalising once: 20,000 URLs of random bytes and pieces`() throws {
+    @Test func `normalizing a URL twice gives the same as normalizing it once`() throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = Pieces(state: seed)
         var (valid, plain) = (0, 0)
@@ -168,7 +170,7 @@ struct HTTPURLTests {
         #expect(valid > 1000 && plain > 100, "seed \(seed)")
     }
 
-    @Test func `a stray percent of a redirect never joins what is decoded behind it: 20,000 references`() throws {
+    @Test func `a stray percent sign of a redirect never joins what follows it when decoded`() throws {
         let seed = UInt64.random(in: .min ... .max)
         var random = Pieces(state: seed)
         let base = try HTTPURL("http://a/b/c")
@@ -187,7 +189,7 @@ struct HTTPURLTests {
         "http://example.org/.a", "http://example.org/%7e", "http://example.org/a#b", "http://example.org/a b",
         "example.org/",
     ])
-    func `what may need a change is looked at closely`(url: String) {
+    func `a URL that may need normalizing is not a plain URL`(url: String) {
         #expect(PlainURL(url) == nil)
     }
 }

@@ -3,7 +3,7 @@ import HTTPTypes
 import Testing
 
 struct HopByHopFieldTests {
-    @Test func `what is for one connection or one proxy is left out, also what Connection names`() {
+    @Test func `fields of one connection or proxy are left out, including those that Connection names`() {
         let all = fields([
             ("Connection", "close, X-Own"), ("x-own", "1"), ("Keep-Alive", "5"), ("Proxy-Connection", "x"),
             ("TE", "trailers"),

@@ -20,7 +20,7 @@ struct MaskedTextTests {
             "http://a/b?sig=*** answered \"http://c/d?token=***\" and <http://e/?key=***>"
         ),
     ])
-    func `what authorises in a URL is not shown`(text: String, expected: String) {
+    func `secrets in a URL are masked`(text: String, expected: String) {
         #expect(MaskedText.masked(text) == expected)
     }
 

@@ -35,7 +35,7 @@ struct SignatureParameterTests {
                 "http://a/f?\(s3)02&Policy=q&Signature=b&Key-Pair-Id=k"
             ),
         ])
-    func `URLs that differ in spelling or signature alone are of one resource`(one: String, other: String) {
+    func `URLs that differ only in spelling or signature name the same resource`(one: String, other: String) {
         #expect(SignatureParameters.known.isSameResource(one, other))
         #expect(SignatureParameters.known.isSameResource(other, one))
     }
@@ -60,7 +60,7 @@ struct SignatureParameterTests {
             ("http://a/f?\(s3)01&X-Amz-Signature=1", "http://a/f?\(s3)02&X-Amz-Signature=1"),
             ("not a URL", "nor this one"),
         ])
-    func `all else that differs makes another resource`(one: String, other: String) {
+    func `URLs with any other difference name different resources`(one: String, other: String) {
         #expect(!SignatureParameters.known.isSameResource(one, other))
         #expect(!SignatureParameters.known.isSameResource(other, one))
     }

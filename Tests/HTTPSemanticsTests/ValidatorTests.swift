@@ -12,7 +12,7 @@ struct ValidatorTests {
         ("W\"a\"", false), ("W/", false),
         ("\"a\"\"", false), ("\"a b\"", false), ("'a'", false), ("W/ \"a\"", false), ("\"a\", \"b\"", false),
     ])
-    func `8.8.3: what is an entity tag and what is not`(text: String, isTag: Bool) {
+    func `8.8.3: a valid entity tag is read, and an invalid one is not`(text: String, isTag: Bool) {
         #expect((EntityTag(text) != nil) == isTag)
     }
 
@@ -21,7 +21,9 @@ struct ValidatorTests {
         ("W/\"1\"", "\"1\"", false, true), ("\"1\"", "\"1\"", true, true),
         ("\"a\"", "\"A\"", false, false), ("\"\u{e9}\"", "\"e\u{301}\"", false, false),
     ])
-    func `8.8.3.2: strong and weak comparison`(one: String, other: String, strong: Bool, weak: Bool) throws {
+    func `8.8.3.2: two entity tags match strongly or weakly`(one: String, other: String, strong: Bool, weak: Bool)
+        throws
+    {
         let one = try #require(EntityTag(one))
         let other = try #require(EntityTag(other))
         #expect(one.matchesStrongly(other) == strong && other.matchesStrongly(one) == strong)
@@ -30,7 +32,7 @@ struct ValidatorTests {
         #expect(EntityTag(one.text) == one)
     }
 
-    @Test func `8.8.3: a tag that is not UTF-8 is not known by its text, so it is taken for none`() {
+    @Test func `8.8.3: an entity tag that is not UTF-8 is ignored`() {
         var answer = HTTPFields()
         answer.append(HTTPField(name: .eTag, value: [0x22, 0xFF, 0x22]))
         #expect(ValidatorFields(answer).entityTag == nil)
@@ -54,13 +56,13 @@ struct ValidatorTests {
         #expect(ValidatorFields(fields(dates + [("ETag", "a")])).strongText == nil)
     }
 
-    @Test func `a field that is given twice with different values is no validator`() {
+    @Test func `a field that is given twice with different values is not a validator`() {
         let both = ValidatorFields(fields([("ETag", "\"a\""), ("ETag", "\"b\"")]))
         #expect(both.entityTag == nil && !both.exists)
         #expect(ValidatorFields(fields([("ETag", "\"a\""), ("ETag", "\"a\"")])).strongText == "\"a\"")
     }
 
-    @Test func `only an IMF-fixdate is sent back`() {
+    @Test func `only an IMF-fixdate is sent back as a validator`() {
         let obsolete = [("Last-Modified", "Wednesday, 31-Dec-25 23:00:00 GMT"), ("Date", date(0))]
         #expect(ValidatorFields(fields(obsolete), receivedAt: now).exists)
         #expect(ValidatorFields(fields(obsolete), receivedAt: now).strongText == nil)

@@ -11,7 +11,7 @@ struct WebLinkTests {
         return WebLink.all(in: fields)
     }
 
-    @Test func `targets, relations and parameters are read, of several lines and members`() {
+    @Test func `targets, relations and parameters of links are read from several lines and members`() {
         let all = links(
             "</zsync/1/a,b>; rel=\"describedby up\"; Type=\"Application/X-Zsync\", <http://h/x>;rel=duplicate ; pri=1",
             "<c>; rel=next")
@@ -21,12 +21,12 @@ struct WebLinkTests {
     }
 
     @Test(arguments: ["", "a; rel=next", "<a; rel=next", "rel=next", ";"])
-    func `a member that is no link is skipped`(_ value: String) {
+    func `an invalid link is skipped`(_ value: String) {
         #expect(links(value).isEmpty)
         #expect(links(value, "<b>; rel=up").map(\.target) == ["b"])
     }
 
-    @Test func `a parameter without a value is skipped, and a link needs none`() {
+    @Test func `a link parameter without a value is skipped, and a link needs no parameters`() {
         #expect(links("<a>; crossorigin; rel=\"\"; title=x").map(\.parameters.count) == [1])
         #expect(links("<a>").map(\.relations) == [[]])
     }

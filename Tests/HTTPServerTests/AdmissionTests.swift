@@ -28,7 +28,7 @@ import Testing
         return task
     }
 
-    @Test func `those who wait are let in in the order in which they came`() async throws {
+    @Test func `waiting requests are admitted in the order in which they came`() async throws {
         let admission = Admission(limits(1))
         try await admission.enter("a")
         let first = await enters(admission, "b")
@@ -53,7 +53,7 @@ import Testing
         #expect(await again.value)
     }
 
-    @Test func `a full queue refuses, and one client cannot fill it for all`() async throws {
+    @Test func `a full queue refuses requests, and one client cannot fill it alone`() async throws {
         let admission = Admission(limits(1, perClient: 2, waiting: 3, waitingPerClient: 2))
         try await admission.enter("a")
         let waiting = [await enters(admission, "b"), await enters(admission, "b")]
@@ -84,7 +84,7 @@ import Testing
         #expect(admission.counts == (running: 0, waiting: 0))
     }
 
-    @Test func `who gives up while waiting takes no place`() async throws {
+    @Test func `a request that is cancelled while it waits takes no place`() async throws {
         let admission = Admission(limits(1))
         try await admission.enter("a")
         let task = await enters(admission, "b")
@@ -95,7 +95,7 @@ import Testing
         try await admission.enter("c")
     }
 
-    @Test func `higher limits let those in who wait`() async throws {
+    @Test func `higher limits admit waiting requests`() async throws {
         let admission = Admission(limits(1))
         try await admission.enter("a")
         let task = await enters(admission, "b")

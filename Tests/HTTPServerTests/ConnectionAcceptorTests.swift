@@ -49,7 +49,7 @@ struct ConnectionAcceptorTests {
         listening.embeddedEventLoop.run()
     }
 
-    @Test func `while several connections too many are being closed, no further ones are accepted`() throws {
+    @Test func `no further connections are accepted while too many are being closed`() throws {
         listening.pipeline.read()
         #expect(reads.count == 1)
         // Eight are served, four are to have an error, the others are closed.
@@ -74,7 +74,7 @@ struct ConnectionAcceptorTests {
         }
     }
 
-    @Test func `where there may be no room, it is decided about those that are there first`() throws {
+    @Test func `near the limit, existing connections are decided before further ones are accepted`() throws {
         let channels = try accept(8)
         listening.pipeline.read()
         #expect(reads.count == 0)

@@ -62,11 +62,11 @@ struct HeadOutlineTests {
         "GET /# HTTP/1.1\r\nHost: x\r\n\r\n",
         "\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n",
     ])
-    func `what may need more than the choice of a response has no outline`(text: String) {
+    func `a request that may need more than the choice of a response has no outline`(text: String) {
         #expect(outlined(text) == nil)
     }
 
-    @Test func `what is longer than a limit has none`() {
+    @Test func `a request that exceeds a limit has no outline`() {
         let text = "GET /abc HTTP/1.1\r\nHost: x\r\nA: b\r\n\r\n"
         #expect(outlined(text, limits: RequestLimits(target: 4, head: 36, fields: 2)) != nil)
         #expect(outlined(text, limits: RequestLimits(target: 3)) == nil)
@@ -74,7 +74,7 @@ struct HeadOutlineTests {
         #expect(outlined(text, limits: RequestLimits(fields: 1)) == nil)
     }
 
-    @Test func `what has an outline is read as a request without content`() {
+    @Test func `a request with an outline is also read as a request without content`() {
         var random = SeededGenerator(for: "HeadOutlineTests")
         let parts = [
             "GET ", "HEAD ", "/", "/a", " HTTP/1.1\r\n", "Host: x\r\n", "Host:", "x", "\r\n", "\r", "\n", " ", "\t",

@@ -12,7 +12,7 @@ struct HostFieldTests {
         "ä.example", "a%2eb", ":", ":80",
         "a\\b", String(repeating: "a", count: 64),
     ])
-    func `what is no host is no Host field`(text: String) {
+    func `an invalid host is not a Host field`(text: String) {
         #expect(HostField(text.utf8) == nil, "\(text)")
     }
 

@@ -49,7 +49,7 @@ struct RequestReaderTests {
         #expect(requests.map(\.head.keepsAlive) == [true, false, true])
     }
 
-    @Test func `an absolute URL as target is a path, and its host goes before Host`() throws {
+    @Test func `an absolute URL as target becomes a path, and its host overrides Host`() throws {
         let requests = try read("GET http://a.example:81?q HTTP/1.1\r\nHost: b\r\n\r\n")
         #expect(requests.first?.head.target == .path("/?q"))
         #expect(requests.first?.head.authority == "a.example:81")
@@ -67,19 +67,19 @@ struct RequestReaderTests {
         #expect(status("\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n") == 400)
     }
 
-    @Test func `a line feed behind a skipped empty line is seen when the bytes come one by one`() {
+    @Test func `a line feed after a skipped empty line is refused even if the bytes come one by one`() {
         for cut in [1, 2, 3] { #expect(status("\r\n\n", cut: cut) == 400, "\(cut)") }
     }
 
     @Test(arguments: [";a", ";a=b", ";a=b;c;d=\"e;\\\"f\"", ";a=\"\"", ";a;b=c"])
-    func `a chunk's extension is passed over`(text: String) throws {
+    func `a chunk's extension is skipped`(text: String) throws {
         let requests = try read(
             "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\(text)\r\nabc\r\n0\(text)\r\n\r\n", cut: 1
         )
         #expect(requests.map(\.content) == [Array("abc".utf8)])
     }
 
-    @Test func `connections live on as the version and Connection say`() throws {
+    @Test func `a connection stays open as its version and Connection say`() throws {
         func keeps(_ version: String, _ fields: String) throws -> Bool? {
             try read("GET / HTTP/\(version)\r\nHost: x\r\n\(fields)\r\n").first?.head.keepsAlive
         }
@@ -90,7 +90,7 @@ struct RequestReaderTests {
         #expect(try keeps("1.0", "Connection: keep-alive, close\r\n") == false)
     }
 
-    @Test func `limits answer with a status of their own`() {
+    @Test func `each limit has its own response status`() {
         let limits = RequestLimits(target: 100, head: 512, fields: 4, body: 10)
         let long = String(repeating: "a", count: 600)
         #expect(status("GET /\(long) HTTP/1.1\r\nHost: x\r\n\r\n", limits: limits) == 414)
@@ -107,7 +107,7 @@ struct RequestReaderTests {
     }
 
     @Test(arguments: MalformedRequest.all)
-    func `what is no HTTP/1.1 request is refused`(request: MalformedRequest) {
+    func `an invalid HTTP/1.1 request is refused`(request: MalformedRequest) {
         #expect(status(request.bytes) == request.status, "\(request)")
     }
 }

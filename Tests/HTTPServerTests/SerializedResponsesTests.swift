@@ -54,7 +54,7 @@ struct SerializedResponsesTests {
         #expect(content(request("/a")) == nil)
     }
 
-    @Test func `variants are told apart by all lines of the selecting fields`() {
+    @Test func `variants are distinguished by all lines of the selecting fields`() {
         keep(request("/a", "Accept: one\r\n"), selecting: ["accept"], content: "one")
         keep(request("/a", "Accept: one\r\nAccept: two\r\n"), selecting: ["accept"], content: "two")
         keep(request("/a"), selecting: ["accept"], content: "none")
@@ -66,7 +66,7 @@ struct SerializedResponsesTests {
         #expect(content(request("/a", "Accept: one\r\n")) == "newer")
     }
 
-    @Test func `a response is used until its end, and while it is permitted`() {
+    @Test func `a response is used until it expires, and only while it is current`() {
         keep(request("/a"), until: 1000)
         #expect(content(request("/a"), at: 999) == "content")
         #expect(content(request("/a"), at: 1000) == nil)
@@ -74,7 +74,7 @@ struct SerializedResponsesTests {
         #expect(content(request("/a"), at: 999) == nil)
     }
 
-    @Test func `the table is bounded`() {
+    @Test func `the table of responses has a limit`() {
         for number in 0..<3000 { keep(request("/\(number)")) }
         #expect((0..<3000).count { content(request("/\($0)")) != nil } <= 1024)
         #expect(content(request("/2999")) == "content")

@@ -50,7 +50,7 @@ struct SmallPartTests {
         #expect(ClientAddress("192.0.2.1").forwardedNode == "192.0.2.1")
     }
 
-    @Test func `the words of a list, without empty ones`() {
+    @Test func `a list is split into its words, without empty ones`() {
         #expect(Array(ListedTokens(" a,b ,\t c,,  ,d")) == ["a", "b", "c", "d"])
         #expect(Array(ListedTokens("")).isEmpty)
     }

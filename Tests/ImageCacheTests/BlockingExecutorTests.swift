@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit) struct BlockingExecutorTests {
     /// The thread that enqueues a task races with the thread that runs it to the end. A use after free shows under AddressSanitizer, or as
     /// a crash.
-    @Test func `an executor may go with its last task, even while that is still being enqueued`() async {
+    @Test func `an executor may be released with its last task, even while that task is being enqueued`() async {
         for _ in 0..<2000 {
             let waiting = Locked<UnsafeContinuation<Void, Never>?>(nil)
             let isClosed = Locked(false)

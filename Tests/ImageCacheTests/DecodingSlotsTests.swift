@@ -66,7 +66,7 @@ import Transfer
         #expect(Set(order.prefix(4)) == ["a1", "a2", "b1", "b2"], "\(order)")
     }
 
-    @Test func `while others wait, a client holds no more than its share; what only it wants is not left idle`() async {
+    @Test func `a client holds no more than its share while others wait, and idle slots go to any client`() async {
         // Four slots: a quarter is one.
         let slots = DecodingSlots(width: 4, memoryLimit: 1000)
         let (begun, ended) = (Locked<[String]>([]), Locked<Set<String>>([]))
@@ -107,7 +107,7 @@ import Transfer
         #expect(slots.running == 0)
     }
 
-    @Test func `a large original pays for its share; priority comes before it`() async {
+    @Test func `a large original is charged by its cost, and priority comes first`() async {
         let order = await order([
             ("large1", ticket("large", cost: 100), 1), ("large2", ticket("large", cost: 100), 1),
             ("small1", ticket("small", cost: 10), 1), ("small2", ticket("small", cost: 10), 1),

@@ -26,13 +26,13 @@ import Testing
 
     @Test(arguments: [
         nil, ImageCodecError(.corrupt, format: .jpeg, "premature end"), ImageCodecError(.truncated, "cut"),
-    ]) func `comes back from its bytes with format and damage`(_ damage: ImageCodecError?) throws {
+    ]) func `a record of a derived image is decoded with its format and damage`(_ damage: ImageCodecError?) throws {
         let decoded = try #require(DerivedImageRecord(decoding: record(damage).encoded))
         #expect(decoded.original == 7 && decoded.width == 20 && decoded.height == 10)
         #expect(decoded.format == .webp && decoded.damage == damage && decoded.response == response)
     }
 
-    @Test func `one of the version before is read, without them`() throws {
+    @Test func `a record of the previous version is decoded without format and damage`() throws {
         let current = record(nil).encoded
         // The version, three numbers; then an optional text and a byte were added.
         var former = current
@@ -42,7 +42,7 @@ import Testing
         #expect(decoded.original == 7 && decoded.format == nil && decoded.damage == nil && decoded.response == response)
     }
 
-    @Test func `bytes that end early, or are something else, are no record`() {
+    @Test func `bytes that end early or are something else are rejected as a record`() {
         let whole = record(ImageCodecError(.corrupt, "x")).encoded
         for count in 0..<whole.count { #expect(DerivedImageRecord(decoding: Array(whole.prefix(count))) == nil) }
         #expect(DerivedImageRecord(decoding: [0x99] + whole.dropFirst()) == nil)
@@ -75,7 +75,7 @@ import Testing
                 "9 × 8, fit inside, region 0,0.25,1.0x0.5, orientation 6, "
                     + "adjust brightness=1,contrast=0.5,saturation=1, background #ffffff, GIF"
             ),
-        ] as [(ImageSizing, [ImageProcessor], ImageEncoder, String)]) func `a recipe is told in words`(
+        ] as [(ImageSizing, [ImageProcessor], ImageEncoder, String)]) func `a recipe is described in words`(
             sizing: ImageSizing, processors: [ImageProcessor], encoder: ImageEncoder, words: String
         )
     {
@@ -84,7 +84,7 @@ import Testing
         #expect(ImageRecipe.words(ImageRecipe(request, .encoded(encoder)).text) == words)
     }
 
-    @Test func `an effect whose results have sizes of their own makes an animation a still image`() {
+    @Test func `an animation becomes a still image under an effect whose results vary in size`() {
         var request = ImageRequest("https://example.com/a", ImageSizing.fit(10, 10))
         request.processors = [.roundedCorners(radius: 2)]
         #expect(ImageRecipe(request, .encoded(.webp())).keepsAnimation)
@@ -92,7 +92,7 @@ import Testing
         #expect(!ImageRecipe(request, .encoded(.webp())).keepsAnimation)
     }
 
-    @Test func `in the original's format an animation is a GIF, and a still image never is`() throws {
+    @Test func `an animation in the original's format is a GIF, and a still image never is`() throws {
         let output = ImageRecipe.Output.likeOriginal(.init())
         var request = ImageRequest("https://example.com/a", ImageSizing.fit(10, 10))
         #expect(ImageRecipe(request, output).keepsAnimation && output.animationEncoder == .gif())
@@ -109,7 +109,7 @@ import Testing
         #expect(!ImageRecipe(request, output).keepsAnimation)
     }
 
-    @Test func `whatever a recipe says, its words say something`() {
+    @Test func `every recipe has a description, however damaged it is`() {
         for text in ["", "x", "5:", "3:abc", "2:ab 9:abc", "0: 0:", "3:1x1 4:jpeg"] {
             #expect(ImageRecipe.words(text).count >= text.count / 9)
         }

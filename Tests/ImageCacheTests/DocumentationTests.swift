@@ -70,7 +70,7 @@ struct DocumentationTests {
         }
     }
 
-    @Test func `each link to a page of the documentation names one`() throws {
+    @Test func `each link to a page of the documentation leads to an existing page`() throws {
         let pages = try pages()
         let names = Set(pages.compactMap { $0.split(separator: "/").last?.dropLast(3) })
         for page in pages {
@@ -94,7 +94,7 @@ struct DocumentationTests {
         for part in parts { #expect(page.contains("`\(part)`"), "\(part)") }
     }
 
-    @Test func `a downloader is forty lines on the library`() throws {
+    @Test func `the downloader example has at most forty lines`() throws {
         #expect(try text(of: "Examples/Downloader/Downloader.swift").split(separator: "\n").count <= 40)
     }
 

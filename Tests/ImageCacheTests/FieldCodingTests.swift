@@ -18,12 +18,12 @@ struct ResponseRecordTests {
         return ResponseRecord(url: "https://example.com/a", response: response)
     }
 
-    @Test func `comes back from its bytes as it was`() throws {
+    @Test func `a response record is decoded as it was encoded`() throws {
         let decoded = try #require(ResponseRecord(decoding: record.encoded))
         #expect(decoded == record)
     }
 
-    @Test func `keeps values that are no text byte by byte`() throws {
+    @Test func `a response record keeps values that are not text byte by byte`() throws {
         let value: [UInt8] = [0xFF, 0xE9, 0x61, 0xC3]
         var record = record
         record.response.fields.append(HTTPField(name: .server, lenientValue: value))
@@ -32,13 +32,13 @@ struct ResponseRecordTests {
         #expect(field.withUnsafeBytesOfValue { Array($0) } == value)
     }
 
-    @Test func `is absent, never a trap, when its bytes are cut anywhere`() {
+    @Test func `a response record that is cut anywhere is rejected without a trap`() {
         let bytes = record.encoded
         for count in 0..<bytes.count { #expect(ResponseRecord(decoding: Array(bytes[..<count])) == nil) }
         #expect(ResponseRecord(decoding: bytes + [1]) == nil)
     }
 
-    @Test func `survives any change of any byte without a trap`() {
+    @Test func `a response record survives a change of any byte without a trap`() {
         var generator = SystemRandomNumberGenerator()
         let bytes = record.encoded
         for index in bytes.indices {

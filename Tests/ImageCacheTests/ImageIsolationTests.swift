@@ -6,7 +6,7 @@ import Testing
 
 /// A helper that cannot be started.
 struct ImageIsolationTests {
-    @Test func `it is tried again after a pause, and each reason is one line in the log`() throws {
+    @Test func `a failed isolation is tried again after a pause, and each reason is logged once`() throws {
         let directory = try TestDirectory()
         let helper = directory.path("helper")
         var isolation = DecoderIsolation(helper: helper)

@@ -33,7 +33,7 @@ struct ImageWorkFieldTests {
         return (try? ImageDecoder().header(of: ImageSource(file))) ?? ImageHeader.none
     }()
 
-    @Test func `of requests`() throws {
+    @Test func `every property of a request reaches the image worker`() throws {
         var decoder = ImageDecoder()
         decoder.frame = 3
         try checkFields(of: job, over: ImageWorkRequest.Job())
@@ -50,7 +50,7 @@ struct ImageWorkFieldTests {
     }
 
     @Test(arguments: [Double.nan, .infinity, -1, 1e30])
-    func `times that no work can have taken are refused`(time: Double) throws {
+    func `impossible durations in a worker's result are refused`(time: Double) throws {
         let real = 0.123_456_789
         for place in 0..<3 {
             var rendered = RenderedContent(content: .encoded([1], .png, width: 1, height: 1), damage: nil)
@@ -73,7 +73,7 @@ struct ImageWorkFieldTests {
         withUnsafeBytes(of: number.bitPattern.littleEndian) { Array($0) }
     }
 
-    @Test func `of results' forms`() throws {
+    @Test func `every property of an output form reaches the image worker`() throws {
         for output: ImageRecipe.Output in [
             .description, .encoded(.png(level: 1)), .likeOriginal(ImageEncoder.JPEGOptions(quality: 3)),
             .avifIfLarge(ImageEncoder.AVIFOptions(quality: 4), else: ImageEncoder.WebPOptions(quality: 5)),
@@ -91,7 +91,7 @@ struct ImageWorkFieldTests {
         }
     }
 
-    @Test func `a worker's result has a form that was asked for`() throws {
+    @Test func `a worker's result must have the requested form`() throws {
         func bytes(_ format: ImageFormat) -> DerivedImage.Content { .encoded([], format, width: 1, height: 1) }
         let pixels = DerivedImage.Content.pixels(try DecodedImage(width: 1, height: 1) { _ in })
         let like = ImageRecipe.Output.likeOriginal(ImageEncoder.JPEGOptions())

@@ -23,7 +23,7 @@ import Transfer
         return looks.map { patience.lasts(at: start + .seconds($0.second), progress: $0.progress) }
     }
 
-    @Test func `a holder that makes no progress is waited for as long as an attempt of one's own may stall`() {
+    @Test func `a holder without progress is waited for as long as an own attempt may stall`() {
         #expect(lasts(.untilStalled, [(0, 100), (9, 100), (10, 100)]) == [true, true, false])
     }
 
@@ -33,12 +33,12 @@ import Transfer
         #expect(lasts(.untilStalled, looks + [(99 * 9 + 10, 99)]).last == false)
     }
 
-    @Test func `no wait is longer than the time that one's own attempt may take`() {
+    @Test func `no wait is longer than the time limit of an own attempt`() {
         let lasts = lasts(.untilStalled, [(9, 1), (18, 2), (20, 3)]) { $0.maxTime = .seconds(20) }
         #expect(lasts == [true, true, false])
     }
 
-    @Test func `a limit of its own holds whatever the holder does`() {
+    @Test func `an explicit limit of the wait applies whatever the holder does`() {
         #expect(lasts(.atMost(.seconds(1)), [(0, 1), (1, 2)]) == [true, false])
         #expect(lasts(.none, [(0, 1)]) == [false])
     }

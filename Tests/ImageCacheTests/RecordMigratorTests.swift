@@ -45,7 +45,7 @@ import Testing
         #expect(after.variant == rules.variantKey(of: [.authorization: token], for: record.response.fields))
     }
 
-    @Test func `what does not vary is left as it is, and can be read`() throws {
+    @Test func `an entry without Vary stays unchanged and readable`() throws {
         let metadata = old([:], vary: nil)
         let after = try #require(
             migrator.migrated(entry("GET - - https://example.com/a", variant: "", metadata), from: 1))
@@ -53,7 +53,7 @@ import Testing
         #expect(ResponseRecord(decoding: metadata)?.response.status == .ok)
     }
 
-    @Test func `an image made of an original that varies stays, without the fields`() throws {
+    @Test func `a derived image of a varying original stays, without the request's fields`() throws {
         var writer = FieldWriter()
         writer.write(0x81 as UInt8)
         for number in [7, 100, 50] as [Int64] { writer.write(number) }
@@ -64,7 +64,7 @@ import Testing
         #expect(DerivedImageRecord(decoding: after.metadata)?.original == 7)
     }
 
-    @Test func `what was stored for an Authorization goes, and what cannot be read`() {
+    @Test func `entries that were stored for an Authorization or cannot be read are dropped`() {
         let key = "GET 29:authorization:89abcdef0123456 - https://example.com/a"
         #expect(migrator.migrated(entry(key, variant: "", old([:], vary: nil)), from: 1) == nil)
         #expect(migrator.migrated(entry("IMAGES-OF-" + key, variant: "w", []), from: 1) == nil)

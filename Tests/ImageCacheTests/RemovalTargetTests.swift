@@ -18,7 +18,7 @@ import Testing
         (.host("[::1]"), "http://[::1]:8080/a", true),
         (.host("[::1]"), "http://[::1]/a:b", true),
     ])
-    func `a removal names a URL however it is written, a prefix, or a host`(
+    func `a removal target matches a URL in any spelling, a prefix, or a host`(
         target: RemovalTarget, url: String, isMeant: Bool
     ) {
         #expect(target.matcher(url) == isMeant)

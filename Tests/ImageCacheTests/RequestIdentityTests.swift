@@ -6,7 +6,7 @@ import Transfer
 @testable import DiskStore
 @testable import ImageCache
 
-@Suite("Which requests are the same")
+@Suite("The identity of requests")
 struct RequestIdentityTests {
     private func request(_ name: HTTPField.Name, _ value: [UInt8]) -> FileRequest {
         var request = FileRequest("http://example.org/a")
@@ -14,12 +14,12 @@ struct RequestIdentityTests {
         return request
     }
 
-    @Test func `requests whose fields differ in bytes that are no text share no load`() {
+    @Test func `requests whose fields differ in bytes that are not text do not share a load`() {
         #expect(FileKey(request(.cookie, [0xFF]), in: nil) != FileKey(request(.cookie, [0xFE]), in: nil))
         #expect(FileKey(request(.cookie, [0xFF]), in: nil) == FileKey(request(.cookie, [0xFF]), in: nil))
     }
 
-    @Test func `texts of the caller that are equal only by canonical equivalence are two`() throws {
+    @Test func `texts that are equal only by canonical equivalence identify different requests`() throws {
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
         let changes: [(inout FileRequest, String) -> Void] = [
             { $0.owner = $1 }, { $0.key = $1 }, { $0.version = $1 },
@@ -45,7 +45,7 @@ struct RequestIdentityTests {
         #expect(Set([composed, decomposed].map { RemoteInvalidation.prefix($0) }).count == 2)
     }
 
-    @Test func `credentials that differ in such bytes have namespaces of their own`() {
+    @Test func `credentials that differ in bytes that are not text have separate namespaces`() {
         let owners = [[0xFF], [0xFE], Array("a".utf8)].map {
             ResolvedRequest.namespace(of: request(.authorization, $0), userinfo: nil)
         }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Decoded rows that are kept for further sizes")
 struct RowMemoryTests {
-    @Test func `rows are kept from the second decode on, of the originals that were used last`() async throws {
+    @Test func `decoded rows are kept from the second decode on, for the most recent originals`() async throws {
         let picture = try DecodedImage(width: 1024, height: 1024) { pixels in
             pixels.initializeMemory(as: UInt8.self, repeating: 200)
         }

@@ -26,7 +26,7 @@ import Testing
         if case .failure(let error) = outcome { error.code } else { nil }
     }
 
-    @Test func `those who subscribe to a key share one task`() async throws {
+    @Test func `subscribers to one key share one task`() async throws {
         let first = subscribe(to: "a", 1)
         let second = subscribe(to: "a", 2)
         #expect(first.isFirst && !second.isFirst && second.context == 1)
@@ -44,7 +44,7 @@ import Testing
         #expect(pool.contexts.isEmpty)
     }
 
-    @Test func `other keys, and no key, are tasks of their own`() async throws {
+    @Test func `subscribers to other keys, or to none, have separate tasks`() async throws {
         let subscriptions = ["a", "b", nil, nil].enumerated().map { subscribe(to: $1, $0) }
         #expect(subscriptions.allSatisfy { $0.isFirst })
         #expect(pool.contexts.sorted() == [0, 1, 2, 3])
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled wait ends at once, and the task goes on for the others`() async throws {
+    @Test func `a cancelled wait ends at once, and the task continues for the others`() async throws {
         let patient = subscribe(to: "a")
         let other = subscribe(to: "a")
         let impatient = Task { await other.outcome() }
@@ -64,7 +64,7 @@ import Testing
         #expect(try await patient.value() == "0")
     }
 
-    @Test func `the last one to leave cancels the task, which nobody joins any more`() async throws {
+    @Test func `the last subscriber to leave cancels the task, and no later one joins it`() async throws {
         var first: Pool.Subscription? = subscribe(to: "a", 1)
         var second: Pool.Subscription? = subscribe(to: "a")
         let task = try #require(first?.task)
@@ -79,7 +79,7 @@ import Testing
         #expect(try await next.value() == "2")
     }
 
-    @Test func `a task can be cancelled for everybody`() async throws {
+    @Test func `a task can be cancelled for all its subscribers`() async throws {
         let subscriptions = (0..<3).map { subscribe(to: $0 == 2 ? "b" : "a", $0) }
         await gate.reached()
         pool.cancel { $0 == 0 }
@@ -90,7 +90,7 @@ import Testing
         #expect(code(await subscriptions[2].outcome()) == .cancelled)
     }
 
-    @Test func `a task that was withdrawn is not joined by its key, but by itself`() async throws {
+    @Test func `a withdrawn task is joined directly, but not by its key`() async throws {
         let first = subscribe(to: "a", 1)
         pool.withdraw(first.task)
         let second = subscribe(to: "a", 2)
@@ -100,7 +100,7 @@ import Testing
         #expect(try await [first.value(), second.value(), third.value()] == ["1", "2", "1"])
     }
 
-    @Test func `a task without a key is joined by the one that it is published under, unless another has it`()
+    @Test func `a task is joined under the key that it is published under, unless the key is taken`()
         async throws
     {
         let own = subscribe(to: nil, 1)
@@ -115,7 +115,7 @@ import Testing
         #expect(subscribe(to: "a", 5).isFirst)
     }
 
-    @Test func `a task goes on when the threads that it runs on had no more to do`() async throws {
+    @Test func `a task continues after the threads of its executor have ended`() async throws {
         let executor = BlockingExecutor(width: 1)
         for round in 1...3 {
             let gate = AsyncGate()

@@ -6,7 +6,7 @@ import Testing
 @Suite struct AVIFTests {
     private func source(_ name: String) throws -> ImageSource { try Corpus.shared.source("avif/gen__\(name).avif") }
 
-    @Test func `the header tells depth, alpha and frames`() throws {
+    @Test func `the header of an AVIF file reports depth, alpha and frames`() throws {
         let deep = try ImageInfo.read(source("d12_444"))
         #expect(deep.format == .avif && deep.bitDepth == 12 && !deep.hasAlpha && deep.frames == 1)
         #expect((deep.width, deep.height) == (96, 64))
@@ -15,7 +15,7 @@ import Testing
         #expect(try ImageInfo.read(source("sequence")).frames == 2)
     }
 
-    @Test func `a frame of a sequence is avifdec's`() throws {
+    @Test func `a frame of an AVIF sequence has the pixels of avifdec`() throws {
         var decoder = ImageDecoder()
         let hashes = [
             "f4e73ba2f77d44d5d35e4d4c383572e557b53176abb64c0d93c69b5cf3144092",
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `a clean aperture is the image`() throws {
+    @Test func `the clean aperture of an AVIF file is the size of the image`() throws {
         let info = try ImageInfo.read(source("clap"))
         #expect((info.width, info.height) == (48, 32))
     }
@@ -59,7 +59,7 @@ import Testing
         #expect(try whole.resized(to: .fit(100, 100)).meanDifference(from: small) == 0)
     }
 
-    @Test func `what is written is read as it was, nearly`() throws {
+    @Test func `an encoded AVIF image is read with nearly the same pixels`() throws {
         let image = try ImageDecoder().decode(Corpus.shared.source("png/codec-corpus__24.png"), to: .fit(128, 128))
         let file = try ImageEncoder.avif(quality: 90).encode(image)
         #expect(ImageFormat.detect(file) == .avif)
@@ -69,7 +69,7 @@ import Testing
         #expect(try ImageEncoder.avif(quality: 30).encode(image).count < file.count)
     }
 
-    @Test func `transparency is written, and a profile and an Exif block that are kept`() throws {
+    @Test func `transparency, a kept profile and a kept Exif block are written to AVIF`() throws {
         let image = try ImageDecoder().decode(source("alpha"))
         #expect(!image.isOpaque)
         let read = try ImageDecoder().decode(ImageSource(ImageEncoder.avif(quality: 90).encode(image)))
@@ -83,7 +83,7 @@ import Testing
         #expect(kept.exif == photo.exif)
     }
 
-    @Test func `options and sizes that it cannot have are refused, and limits hold`() throws {
+    @Test func `AVIF refuses unsupported options and sizes, and respects the limits`() throws {
         let image = try DecodedImage(width: 64, height: 64) { $0.initializeMemory(as: UInt8.self, repeating: 200) }
         for encoder in [ImageEncoder.avif(quality: 101), .avif(speed: 11), .avif(quality: -1)] {
             let error = #expect(throws: ImageCodecError.self) { try encoder.encode(image) }

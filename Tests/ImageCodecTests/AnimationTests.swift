@@ -30,7 +30,7 @@ import Testing
         ).bytes
     }
 
-    @Test func `a file that ends or is broken behind its last frame is whole`() throws {
+    @Test func `an animation that ends or is broken after its last frame is complete`() throws {
         var sample = GIFSample(width: 2, height: 2)
         for fill in UInt8(0)..<3 { sample.append(.init(width: 2, height: 2, fill: fill)) }
         for rest: [UInt8] in [
@@ -53,7 +53,7 @@ import Testing
     ]
 
     @Test(arguments: files)
-    func `times and loops are the file's, and each frame is what a still of it is`(
+    func `an animation has the file's times and loops, and each frame equals the still image of it`(
         _ path: String, _ milliseconds: [Int], _ loops: Int
     ) throws {
         let source = try Corpus.shared.source(path)
@@ -89,7 +89,7 @@ import Testing
         #expect(try ImageDecoder().frames(of: written).loopCount == loops)
     }
 
-    @Test func `a lossy WebP looks like its original`() throws {
+    @Test func `a lossy WebP animation looks like its original`() throws {
         let source = try Corpus.shared.source("gif/Pillow__dispose_prev.gif")
         let written = try webP(source, .fit(50, 50), lossless: false)
         let (expected, actual) = (try frames(source, .fit(50, 50)), try frames(ImageSource(written)))
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 2, 3] as [UInt8])
-    func `frames are disposed of one after another as they are for a still`(_ disposal: UInt8) throws {
+    func `frames of an animation are disposed of in the same way as for a still image`(_ disposal: UInt8) throws {
         let source = ImageSource(sample(disposal: disposal).finished())
         let all = try frames(source)
         #expect(all.count == 3)
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 2, 3] as [UInt8], [(6, 6), (3, 6), (6, 3)])
-    func `what is transparent after a frame does not darken what is beside it`(
+    func `transparent areas after a frame do not darken their surroundings`(
         _ disposal: UInt8, _ size: (width: Int, height: Int)
     ) throws {
         for first in [6, 4] {
@@ -155,7 +155,7 @@ import Testing
         #expect(try ImageDecoder().frames(of: ImageSource(written)).loopCount == shown)
     }
 
-    @Test func `a part that content selects is the same in all frames`() throws {
+    @Test func `a crop that depends on content is the same in all frames`() throws {
         // The bright spot moves from the left to the right.
         var sample = GIFSample(
             width: 80, height: 20, palette: [[0, 0, 0], [255, 255, 255], [90, 0, 0], [0, 0, 90]])
@@ -175,7 +175,7 @@ import Testing
         #expect(try #require(all.last).image.meanDifference(from: own) > 0)
     }
 
-    @Test func `frames, pixels and time are limited together`() throws {
+    @Test func `frames, pixels and time of an animation are limited together`() throws {
         let source = try Corpus.shared.source("gif/Pillow__dispose_prev.gif")
         func code(_ change: (inout DecodingLimits) -> Void) -> ImageCodecError.Code? {
             var decoder = ImageDecoder()
@@ -194,7 +194,7 @@ import Testing
         #expect(self.code { () throws(ImageCodecError) in _ = try webP(many) } == .limitExceeded)
     }
 
-    @Test func `work ends between frames when nobody waits for it`() throws {
+    @Test func `a cancelled animation ends between frames`() throws {
         let source = try Corpus.shared.source("gif/Pillow__dispose_prev.gif")
         let cancellation = ImageCancellation()
         let budget = ImageBudget(cancellation: cancellation)
@@ -205,7 +205,7 @@ import Testing
         #expect(try reader.next() == nil)
     }
 
-    @Test func `a frame that is cut is an error, or with allowTruncated the last one`() throws {
+    @Test func `a frame that is cut is an error, or the last frame with allowTruncated`() throws {
         var sample = GIFSample(width: 40, height: 40)
         sample.append(.init(width: 40, height: 40, fill: 0))
         sample.append(.init(width: 40, height: 40, fill: 1))
@@ -233,7 +233,7 @@ import Testing
         }
     }
 
-    @Test func `only WebP and GIF hold animations, of frames of one size`() throws {
+    @Test func `only WebP and GIF hold animations, and all frames have one size`() throws {
         let image = try DecodedImage(width: 4, height: 4) { _ in }
         let other = try DecodedImage(width: 5, height: 4) { _ in }
         #expect(
@@ -252,7 +252,7 @@ import Testing
         #expect(try encoder.finish().count > 0)
     }
 
-    @Test func `profile and Exif block are written beside the frames`() throws {
+    @Test func `the profile and Exif block of an animation are written`() throws {
         var image = try DecodedImage(width: 8, height: 8) { memory in
             for index in 0..<64 { memory[index * 4 + 3] = 255 }
         }

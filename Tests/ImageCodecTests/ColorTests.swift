@@ -23,7 +23,7 @@ import Testing
         #expect(near.meanDifference(from: try decode("png/PngSuite__g05n2c08.png", keeping: false)) > 0)
     }
 
-    @Test func `a profile of swapped colours is converted; kept, it is handed on with pixels as stored`() throws {
+    @Test func `a colour profile is converted, or kept together with the stored pixels`() throws {
         let big = "jpeg/Pillow__icc_profile_big.jpg"
         let kept = try decode(big, keeping: true)
         let converted = try decode(big, keeping: false)
@@ -32,7 +32,7 @@ import Testing
         #expect(try ImageInfo.read(Corpus.shared.source(big)).profile != nil)
     }
 
-    @Test func `a broken profile is no profile`() throws {
+    @Test func `a broken profile is ignored`() throws {
         for name in ["gen__jpg_icc_garbage", "gen__jpg_icc_255_parts_missing"] {
             let path = "hostile/\(name).jpg"
             let kept = try decode(path, keeping: true)

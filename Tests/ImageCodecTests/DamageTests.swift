@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: [5, 20, 35, 50, 65, 80, 90])
-    func `a file that is cut off is an error at every size, also with an end behind the cut`(
+    func `a truncated file is an error at every size, even with an end marker`(
         percent: Int
     ) throws {
         #expect(Self.files.count == 5)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `the offset of an error is within the file, also where a segment claims more bytes than there are`()
+    @Test func `the offset of an error lies within the file, even if a segment claims more bytes`()
         throws
     {
         for file in Self.files where file.name.hasSuffix("JPEG") {
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `a WebP whose sizes were mended after a cut is an error`() throws {
+    @Test func `a truncated WebP with corrected sizes is an error`() throws {
         for file in Self.files where file.name.hasSuffix("WebP") {
             var cut = Array(file.bytes.prefix(file.bytes.count * 2 / 3 / 2 * 2))
             func write(_ value: Int, at place: Int) {
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `with allowTruncated a cut file gives what there is, and says so`() throws {
+    @Test func `allowTruncated decodes a truncated file and reports the damage`() throws {
         var decoder = ImageDecoder()
         decoder.allowTruncated = true
         for file in Self.files {
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `what lacks the last blocks is not taken for whole`() throws {
+    @Test func `a JPEG without its last blocks is not taken for complete`() throws {
         for file in Self.files where file.name.hasSuffix("JPEG") {
             for lacking in [3, 10, 40, 120] {
                 let cut = Array(file.bytes.dropLast(lacking + 2)) + file.end
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `no good file is called damaged`() throws {
+    @Test func `no good file is reported as damaged`() throws {
         // Some files lack data, or have too many, on purpose.
         let odd = ["Landscape", "partial_progressive", "progressive-missing", "extraneous-data"]
         for file in Corpus.shared.files("good", ["jpeg"]) where !odd.contains(where: file.path.contains) {
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `zeros before the end marker are no damage`() throws {
+    @Test func `zeros before the end marker of a JPEG are not damage`() throws {
         let file = try #require(Self.files.first)
         let start = Array(file.bytes[..<(file.bytes.count - 2)])
         let padded = start + [UInt8](repeating: 0, count: 300) + file.end
@@ -134,7 +134,7 @@ import Testing
         #expect(try ImageDecoder().decode(ImageSource(garbage)).damage?.code == .corrupt)
     }
 
-    @Test func `damaged data in a JPEG are shown and told, by every step that follows`() throws {
+    @Test func `damaged data in a JPEG is shown, and every later step reports it`() throws {
         var generator = SeededGenerator(for: "damage")
         var told = 0
         for file in Self.files where file.name == "JPEG" {

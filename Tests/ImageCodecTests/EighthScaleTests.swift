@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(.timeLimit)
-    func `every file of the collection has libjpeg's pixels, or is left to libjpeg`() throws {
+    func `every file decoded at an eighth has libjpeg's pixels, or is left to libjpeg`() throws {
         var same = 0
         for file in Corpus.shared.files("good", ["jpeg"]) + Corpus.shared.files("hostile", []) {
             // Some are no JPEGs, or have headers that libjpeg rejects.
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(.timeLimit)
-    func `what the encoder writes is decoded, in all sizes, qualities and samplings`() throws {
+    func `files from the encoder are decoded at an eighth in all sizes, qualities and samplings`() throws {
         var generator = SeededGenerator(for: "pictures at an eighth")
         for _ in 0..<60 {
             let width = Int.random(in: 1...90, using: &generator)
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(.timeLimit)
-    func `a file of many windows is decoded, and a file cut anywhere or with other bytes never has other pixels`()
+    func `a file of many windows, truncated or altered, never has pixels that differ from libjpeg's`()
         throws
     {
         var generator = SeededGenerator(for: "damage at an eighth")
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `zeros before the end marker are passed over, and nothing else is`() throws {
+    @Test func `zeros before the end marker are skipped, and other bytes are not`() throws {
         var generator = SeededGenerator(for: "zeros at the end")
         for count in [1, 2, 3, 5, 8, 60, 3000] {
             let bytes = try encoder(&generator).encode(noise(70, 50, &generator))
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `a damaged large file is shown and told as before`() throws {
+    @Test func `a damaged large file is shown and reported`() throws {
         var generator = SeededGenerator(for: "a damaged large file")
         let whole = try ImageEncoder.jpeg(quality: 98).encode(noise(640, 400, detail: 1, &generator))
         #expect(whole.count >= EighthScaleDecoder.smallestFile)
@@ -152,7 +152,7 @@ import Testing
         #expect(error?.code == .truncated)
     }
 
-    @Test func `codes that libjpeg rejects are no codes`() {
+    @Test func `Huffman codes that libjpeg rejects are rejected`() {
         func code(_ counts: [UInt8]) -> icodec_jpeg_code {
             var code = icodec_jpeg_code()
             withUnsafeMutableBytes(of: &code.counts) { $0.copyBytes(from: counts) }

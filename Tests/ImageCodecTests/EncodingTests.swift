@@ -36,7 +36,7 @@ import Testing
         #expect(many.components == 3 && many.bitDepth == 8)
     }
 
-    @Test func `a higher quality is nearer and larger, in JPEG and WebP`() throws {
+    @Test func `a higher quality of JPEG and WebP is more accurate and larger`() throws {
         let photo = try ImageDecoder().decode(
             Corpus.shared.source("jpeg/exif-orientation-examples__Landscape_6.jpg"), to: .fit(128, 128))
         for (coarse, fine) in [
@@ -65,7 +65,7 @@ import Testing
         #expect(try near < ImageDecoder().decode(ImageSource(small)).meanDifference(from: image))
     }
 
-    @Test func `transparency goes upon the background in a JPEG`() throws {
+    @Test func `transparency is blended onto the background in a JPEG`() throws {
         let clear = try DecodedImage.plain(16, 16, [255, 0, 0, 0])
         var options = ImageEncoder.JPEGOptions(quality: 100)
         let white = try ImageDecoder().decode(ImageSource(ImageEncoder(.jpeg(options)).encode(clear)))
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `a kept profile and kept metadata go through every format`() throws {
+    @Test func `a kept profile and kept metadata are written to every format`() throws {
         var decoder = ImageDecoder()
         decoder.color = .keepProfile
         decoder.keepsMetadata = true

@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: [(100, 2.0), (80, 2.0), (80, 3.5), (60, 1.0), (100, 6.0)])
-    func `the search ends after four tries, with a file that is small enough, and seldom far below`(
+    func `the search for a quality takes at most four tries and finds a file that is small enough`(
         _ start: Int, _ steepness: Double
     ) {
         /// From 20 kB at quality 1, exponentially or nearly so.
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `the smallest file is the result where none is small enough`() {
+    @Test func `the smallest file is the result if none is small enough`() {
         let (tried, best) = search(10, from: 80) { 1000 + $0 }
         #expect(best == 10 && tried.last == 10)
         #expect(search(10, from: 10) { 1000 + $0 }.tried == [])
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: [ImageFormat.jpeg, .webp, .avif])
-    func `a photograph is encoded into so many bytes, and always into the same`(_ format: ImageFormat) throws {
+    func `a photograph is encoded within the byte limit, with the same bytes each time`(_ format: ImageFormat) throws {
         let photo = try ImageDecoder().decode(
             Corpus.shared.source("jpeg/exif-orientation-examples__Landscape_6.jpg"), to: .fit(300, 300))
         func encoder(_ limit: Int?) -> ImageEncoder {
@@ -70,7 +70,7 @@ import Testing
         #expect(try encoder(10).encode(photo).count > 10)
     }
 
-    @Test func `a lossless WebP has no limit`() throws {
+    @Test func `a lossless WebP ignores the byte limit`() throws {
         var options = ImageEncoder.WebPOptions(isLossless: true)
         let photo = try ImageDecoder().decode(Corpus.shared.source("png/codec-corpus__24.png"), to: .fit(50, 50))
         let free = try ImageEncoder(.webp(options)).encode(photo)

@@ -26,7 +26,7 @@ import Testing
         #expect(error?.description == "unsupported format: \(format)")
     }
 
-    @Test func `other signatures are known by name`() {
+    @Test func `unsupported formats are recognised by their signatures`() {
         #expect(ImageFormat.detect([0x49, 0x49, 0x2A, 0, 8, 0, 0, 0]) == .tiff)
         #expect(ImageFormat.detect([0x4D, 0x4D, 0, 0x2A]) == .tiff)
         #expect(ImageFormat.detect(Array("<?xml version=\"1.0\"?>\n<!-- a -->\n<svg xmlns='…'>".utf8)) == .svg)
@@ -43,7 +43,7 @@ import Testing
         "<!DOCTYPE svg PUBLIC \"-//W3C//DTD SVG 1.1//EN\" \"svg11.dtd\" [ <!ENTITY a \"b\">",
         "<?xml version='1.0'?><!--" + String(repeating: "licence ", count: 200) + "--><svg ",
     ])
-    func `an SVG is known behind all that XML allows before it`(_ start: String) {
+    func `an SVG is recognised behind everything that XML allows before it`(_ start: String) {
         #expect(ImageFormat.detect(Array(start.utf8)) == .svg)
     }
 
@@ -53,7 +53,9 @@ import Testing
         "\u{1F}\u{8B}<svg>", "<p>" + String(repeating: " ", count: 3000) + "<svg>",
         "<!--" + String(repeating: "-", count: 3000) + "--><svg>",
     ])
-    func `other text is no SVG`(_ start: String) { #expect(ImageFormat.detect(Array(start.utf8)) == nil) }
+    func `text that is not an SVG is not detected as one`(_ start: String) {
+        #expect(ImageFormat.detect(Array(start.utf8)) == nil)
+    }
 
     @Test func `an SVG in UTF-16, or compressed, is not taken for one`() {
         #expect(ImageFormat.detect([0xFF, 0xFE] + "<svg>".utf16.flatMap { [UInt8($0), 0] }) == nil)
@@ -72,7 +74,7 @@ import Testing
         #expect(format.isSupported)
     }
 
-    @Test func `the header tells what an image is`() throws {
+    @Test func `the header describes an image`() throws {
         let photo = try ImageInfo.read(Corpus.shared.source("jpeg/exif-orientation-examples__Landscape_6.jpg"))
         #expect(photo.format == .jpeg && photo.width == 1200 && photo.height == 1800 && photo.orientation == .right)
         #expect(photo.bitDepth == 8 && photo.components == 3 && !photo.hasAlpha && photo.frames == 1)
@@ -82,7 +84,7 @@ import Testing
         #expect(frames.frames == 5000)
     }
 
-    @Test func `a file that is none, a folder and a missing file are typed errors`() throws {
+    @Test func `a directory, a missing file and an empty file are typed errors`() throws {
         for path in [Corpus.shared.place("jpeg"), Corpus.shared.place("none")] {
             let error = #expect(throws: ImageCodecError.self) { try ImageSource(path: path) }
             #expect(error?.code == .unreadable)

@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [(0, green), (1, green), (2, clear), (3, red)] as [(UInt8, SIMD4<UInt8>)])
-    func `a frame is disposed of as it says`(_ disposal: UInt8, _ left: SIMD4<UInt8>) throws {
+    func `a frame of a GIF is disposed of as the file says`(_ disposal: UInt8, _ left: SIMD4<UInt8>) throws {
         let bytes = sample(disposal: disposal)
         #expect(try frame(0, bytes)[0, 0] == Self.red)
         let second = try frame(1, bytes)
@@ -47,7 +47,7 @@ import Testing
         #expect(third[2, 2] == Self.blue && third[2, 0] == Self.red && (third.width, third.height) == (3, 3))
     }
 
-    @Test func `transparent pixels show the frame before, also of an interlaced one`() throws {
+    @Test func `transparent pixels show the previous frame, also if the frame is interlaced`() throws {
         var sample = GIFSample(width: 1, height: 9)
         sample.append(.init(width: 1, height: 9, fill: 0))
         var next = GIFSample.Frame(width: 1, height: 9, fill: 1)
@@ -59,7 +59,7 @@ import Testing
         for row in 0..<9 { #expect(image[0, row] == (row % 2 == 0 ? Self.red : Self.green)) }
     }
 
-    @Test func `a frame that is not there is an error, and so is any later one of a still image`() throws {
+    @Test func `a frame that does not exist is an error, also in a still image`() throws {
         #expect(code(3, sample(disposal: 0)) == .invalidArgument)
         #expect(code(-1, sample(disposal: 0)) == .invalidArgument)
         #expect(code(1, try Corpus.shared.bytes("jpeg/Pillow__hopper.jpg")) == .invalidArgument)
@@ -68,7 +68,7 @@ import Testing
         #expect(code(999, try Corpus.shared.bytes("hostile/gen__gif_10000_frames.gif")) == nil)
     }
 
-    @Test func `a frame that is larger than the canvas counts as it is`() throws {
+    @Test func `a frame that is larger than the canvas counts with its own size`() throws {
         var sample = GIFSample(width: 2, height: 2)
         sample.append(.init(width: 2, height: 2, fill: 0))
         sample.append(.init(width: 20, height: 20, fill: 1))
@@ -93,7 +93,7 @@ import Testing
 
     // A frame that is disposed of to the background leaves clear pixels in browsers, and the background's colour in Pillow.
     @Test(arguments: ["dispose_prev", "multiple_comments", "different_transparency"])
-    func `every frame is what Pillow shows`(_ name: String) throws {
+    func `every frame of a GIF has Pillow's pixels`(_ name: String) throws {
         let expected = try #require(Self.hashes[name])
         let bytes = try Corpus.shared.bytes("gif/Pillow__\(name).gif")
         for (number, hash) in expected.enumerated() {
@@ -102,7 +102,7 @@ import Testing
         #expect(code(expected.count, bytes) == .invalidArgument)
     }
 
-    @Test func `a frame of an animated WebP is what Pillow shows`() throws {
+    @Test func `every frame of an animated WebP has Pillow's pixels`() throws {
         let bytes = try Corpus.shared.bytes("webp/\(Self.animatedWebP)")
         for (number, hash) in Self.webPHashes {
             #expect(try frame(number, bytes).withoutHiddenColors.hash == hash, "frame \(number)")

@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: [3, 60, 255, 1000])
-    func `frames of few colours come back as they were, holes and all`(_ colors: Int) throws {
+    func `frames with few colours are preserved, including transparency`(_ colors: Int) throws {
         var random = SeededGenerator(for: "GIFAnimationTests")
         for _ in 0..<60 {
             let images = try rectangles(Int.random(in: 1...12, using: &random), colors: colors, &random)
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `no time is less than browsers show, and what that adds is not taken from others`() throws {
+    @Test func `frame times are at least what browsers show, without shortening other frames`() throws {
         let images = try (0..<20).map { try DecodedImage.plain(2, 2, SIMD4(UInt8($0), 0, 0, 255)) }
         let times = (0..<20).map { $0 == 19 ? Duration.seconds(1) : .milliseconds($0 % 3 * 5) }
         let read = try frames(encoded(zip(images, times).map { ($0, $1) }))
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: [1_000, 655_350, 655_360, 1_310_710, 4_000_010])
-    func `a time that no frame can have is that of several`(_ milliseconds: Int) throws {
+    func `a duration that is too long for one frame is spread over several`(_ milliseconds: Int) throws {
         let images = try (0..<3).map { try DecodedImage.plain(5, 5, SIMD4(9, 9, 9, $0 == 1 ? 255 : 0)) }
         let read = try frames(encoded(images.map { ($0, .milliseconds(milliseconds)) }))
         #expect(read.reduce(.zero) { $0 + $1.duration } == .milliseconds(milliseconds * 3))
@@ -99,7 +99,7 @@ import Testing
         #expect(read[read.count / 2].image[2, 2].w == 255)
     }
 
-    @Test(arguments: [0, 1, 2, 7, 65_536]) func `loops are counted as they are read`(_ loops: Int) throws {
+    @Test(arguments: [0, 1, 2, 7, 65_536]) func `the number of loops is read as it was written`(_ loops: Int) throws {
         let images = try (0..<2).map { try DecodedImage.plain(2, 2, SIMD4(UInt8($0), 0, 0, 255)) }
         let bytes = try encoded(images.map { ($0, .milliseconds(50)) }, loops: loops)
         #expect(try ImageDecoder().frames(of: ImageSource(bytes)).loopCount == loops)
@@ -112,7 +112,7 @@ import Testing
         #expect(try bytes == ImageEncoder.gif().encode(image))
     }
 
-    @Test func `only what changes is written`() throws {
+    @Test func `only changed parts of a frame are written`() throws {
         let photo = try ImageDecoder().decode(Corpus.shared.source("png/codec-corpus__24.png"), to: .fit(200, 200))
         let still = try ImageEncoder.gif().encode(photo).count
         let images = try (0..<10).map { number in
@@ -131,7 +131,7 @@ import Testing
         for (frame, image) in zip(try frames(bytes), images) { #expect(frame.image.meanDifference(from: image) < 4) }
     }
 
-    @Test func `frames of other colours than the first have palettes of their own`() throws {
+    @Test func `frames whose colours differ from the first have their own palettes`() throws {
         let paths = ["png/codec-corpus__24.png", "jpeg/Pillow__hopper.jpg"]
         let images = try paths.map { path in
             try ImageDecoder().decode(Corpus.shared.source(path), to: ImageSizing(width: 100, height: 100, fit: .fill))
@@ -164,7 +164,7 @@ import Testing
             try ImageEncoder.gif().thumbnail(of: source, nil, ImageDecoder(), keepsAnimation: false).bytes.count > 0)
     }
 
-    @Test func `memory is that of a few frames and of the file, however many there are`() throws {
+    @Test func `encoding takes memory for a few frames and the file, however many frames there are`() throws {
         var random = SeededGenerator(for: "GIFAnimationTests")
         let noise = try (0..<4).map { _ in
             try DecodedImage(width: 64, height: 64) { memory in
@@ -188,7 +188,7 @@ import Testing
         #expect(error?.code == .limitExceeded)
     }
 
-    @Test func `work ends within a frame when nobody waits for it`() throws {
+    @Test func `a cancelled GIF encoding ends within a frame`() throws {
         let cancellation = ImageCancellation()
         let animation = try AnimationEncoder(
             .gif(), width: 500, height: 500, within: ImageBudget(cancellation: cancellation))

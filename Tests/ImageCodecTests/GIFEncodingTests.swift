@@ -32,7 +32,8 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 4, 5, 16, 17, 128, 255, 256], [false, true])
-    func `an image of no more colours than a palette comes back as it was`(_ colors: Int, _ transparent: Bool) throws {
+    func `an image with no more colours than a palette is preserved in a GIF`(_ colors: Int, _ transparent: Bool) throws
+    {
         // Transparency is one of the 256.
         guard !transparent || colors < 256 else { return }
         var random = SeededGenerator(for: "GIFEncodingTests")
@@ -45,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 7, 100, 256, 5000])
-    func `giflib reads the same pixels`(_ colors: Int) throws {
+    func `giflib reads the same pixels from an encoded GIF`(_ colors: Int) throws {
         var random = SeededGenerator(for: "GIFEncodingTests")
         for (width, height) in [(1, 5000), (333, 190), (5001, 1)] {
             let image = try picture(width: width, height: height, colors: colors, transparent: false, &random)
@@ -60,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `a photograph is near, and nearer with more colours`() throws {
+    @Test func `a photograph as a GIF is accurate, and more so with more colours`() throws {
         let photo = try photo()
         var last = 255.0
         for colors in [4, 16, 64, 256] {
@@ -74,7 +75,7 @@ import Testing
         #expect(try encoded(photo, isDithered: false).count < encoded(photo).count)
     }
 
-    @Test func `a gradient beyond the palette has its mean colour everywhere`() throws {
+    @Test func `a gradient with too many colours keeps its mean colour everywhere`() throws {
         let gradient = try DecodedImage(width: 256, height: 64) { memory in
             for index in 0..<(256 * 64) {
                 memory.storeBytes(
@@ -92,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `pixels are opaque from an alpha of 128 on`() throws {
+    @Test func `pixels of a GIF are opaque from an alpha of 128`() throws {
         let image = try DecodedImage(width: 4, height: 1) { memory in
             for (index, alpha) in [0, 127, 128, 255].enumerated() {
                 memory.storeBytes(of: SIMD4(9, 8, 7, UInt8(alpha)), toByteOffset: index * 4, as: SIMD4<UInt8>.self)
@@ -106,14 +107,14 @@ import Testing
     }
 
     @Test(arguments: [(1, 1), (65_535, 1), (1, 65_535), (3, 2)])
-    func `the least and the greatest sides are written`(_ width: Int, _ height: Int) throws {
+    func `a GIF is written with the smallest and the largest sides`(_ width: Int, _ height: Int) throws {
         var random = SeededGenerator(for: "GIFEncodingTests")
         let image = try picture(
             width: width, height: height, colors: min(200, width * height), transparent: true, &random)
         #expect(try decoded(encoded(image)).hash == image.hash)
     }
 
-    @Test func `options out of range and sides that are too long are errors`() throws {
+    @Test func `GIF options out of range and sides that are too long are errors`() throws {
         let image = try DecodedImage.plain(4, 4, [1, 1, 1, 255])
         let wide = try DecodedImage.plain(65_536, 1, [1, 1, 1, 255])
         for (colors, image) in [(1, image), (0, image), (-1, image), (257, image), (256, wide)] {
@@ -122,12 +123,12 @@ import Testing
         }
     }
 
-    @Test func `equal pixels are equal bytes`() throws {
+    @Test func `equal pixels are encoded to equal bytes`() throws {
         let first = try encoded(photo())
         #expect(try first == encoded(photo()))
     }
 
-    @Test func `noise of any size, transparency and number of colours is read as it must be`() throws {
+    @Test func `noise of any size, transparency and number of colours is encoded correctly`() throws {
         var random = SeededGenerator(for: "GIFEncodingTests.noise")
         for _ in 0..<300 {
             let (width, height) = (Int.random(in: 1...40, using: &random), Int.random(in: 1...40, using: &random))
@@ -145,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `a file that would be larger than allowed is an error`() throws {
+    @Test func `a GIF that would exceed the memory limit is an error`() throws {
         var random = SeededGenerator(for: "GIFEncodingTests")
         let noise = try picture(width: 1000, height: 1000, colors: 5000, transparent: false, &random)
         let encoder = ImageEncoder.gif()

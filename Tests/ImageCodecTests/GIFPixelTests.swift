@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 5, 8], [true, false])
-    func `indices come back, whatever the table goes through`(_ size: Int, _ clears: Bool) throws {
+    func `pixel indices are preserved in every state of the code table`(_ size: Int, _ clears: Bool) throws {
         var random = SeededGenerator(for: "GIFPixelTests")
         for width in [1, 254] {
             // Few colours and long runs: long strings, which go over the ends of rows.
@@ -86,7 +86,7 @@ import Testing
         [(256, 9), (0, 9), (300, 9)], [(256, 9), (258, 9)], [(256, 9), (0, 9), (257, 9)], [(0, 9), (259, 9)],
         [(256, 9), (0, 9), (256, 9), (258, 9)],
     ])
-    func `a code that the table does not have, or the end, ends the image`(_ codes: [(Int, Int)]) throws {
+    func `a code that is not in the table, or an early end, ends the image`(_ codes: [(Int, Int)]) throws {
         let bytes = Self.gif(width: 4, height: 4, size: 8, codes: codes.map { (code: $0.0, width: $0.1) })
         let error = #expect(throws: ImageCodecError.self) { try ImageDecoder().decode(ImageSource(bytes)) }
         #expect(error?.code == .corrupt)

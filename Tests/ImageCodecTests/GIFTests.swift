@@ -75,7 +75,7 @@ import Testing
         #expect(try decode(none.finished())[0, 0] == SIMD4(0, 0, 0, 255))
     }
 
-    @Test func `transparent pixels are clear, and an index that no palette has may be the transparent one`() throws {
+    @Test func `transparent pixels are clear, even if their index is not in the palette`() throws {
         for index: UInt8 in [1, 250] {
             var frame = GIFSample.Frame(width: 2, height: 1, fill: 0)
             frame.indices = [0, index]
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `what follows the first frame does not matter to it`() throws {
+    @Test func `the first frame does not depend on later bytes`() throws {
         var sample = GIFSample(width: 2, height: 2)
         sample.append([0x21, 0xFE, 3, 0x3C, 0x3F, 0x21, 0])  // a comment
         sample.append(.init(width: 2, height: 2, fill: 0))
@@ -103,7 +103,7 @@ import Testing
         #expect(try ImageInfo.read(ImageSource(sample.finished())).frames == 3)
     }
 
-    @Test func `a file without a frame, or with one of no pixels, is an error`() {
+    @Test func `a GIF without a frame or without pixels is an error`() {
         let empty = GIFSample(width: 2, height: 2)
         #expect(code(empty.finished()) == .corrupt)
         #expect(code(empty.bytes) == .truncated)
@@ -117,7 +117,7 @@ import Testing
         #expect(code(screen.finished()) == nil)
     }
 
-    @Test(arguments: [false, true]) func `missing pixels are an error, and with allowTruncated clear`(
+    @Test(arguments: [false, true]) func `missing pixels are an error, or clear with allowTruncated`(
         _ isInterlaced: Bool
     ) throws {
         var frame = GIFSample.Frame(width: 4, height: 8, fill: 0)

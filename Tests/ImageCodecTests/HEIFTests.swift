@@ -17,7 +17,7 @@ import Testing
 
     private func reference(_ name: String) throws -> DecodedImage { try ImageDecoder().decode(source("\(name).png")) }
 
-    @Test func `the header has the size of the upright image, depth and alpha`() throws {
+    @Test func `the header of a HEIF file reports the upright size, depth and alpha`() throws {
         let photo = try ImageInfo.read(source("arrow.heic"))
         #expect((photo.width, photo.height) == (3024, 4032))
         #expect(photo.format == .heif && photo.orientation == .up && photo.bitDepth == 8 && photo.frames == 1)
@@ -30,7 +30,7 @@ import Testing
         "RGB_8_chroma444.heif", "RGBA_8.heif", "L_8.heif", "L_xmp.heif", "RGB_10.heif", "three.heic",
         "broken_thumbnail.heic", "gen__turned_422.heic",
     ])
-    func `the primary image is the reference's but for rounding and the interpolation of colour`(_ name: String) throws
+    func `the primary image matches the reference, except for rounding and chroma interpolation`(_ name: String) throws
     {
         var decoder = ImageDecoder()
         decoder.color = .keepProfile
@@ -52,7 +52,7 @@ import Testing
         #expect(shown.profile == nil && shown.exif == nil && shown.meanDifference(from: own) > 0)
     }
 
-    @Test func `a rotation that the container names before the size turns the size too`() throws {
+    @Test func `a rotation that the container lists before the size also turns the size`() throws {
         var file = try bytes("arrow.heic")
         let (usual, other): ([UInt8], [UInt8]) = ([0, 49, 3, 4, 0x85, 6], [0, 49, 3, 0x85, 4, 6])
         let place = try #require((0..<20_000).first { file[$0..<$0 + 6].elementsEqual(usual) })
@@ -63,7 +63,7 @@ import Testing
         #expect(image.meanDifference(from: try ImageDecoder().decode(source("arrow.heic"), to: .fit(189, 252))) == 0)
     }
 
-    @Test func `a file that is cut anywhere, or has one wrong byte, is an image or an error of its format`() throws {
+    @Test func `a HEIF file that is cut or has one wrong byte gives an image or an error`() throws {
         for name in ["RGBA_8.heif", "three.heic"] {
             let whole = try bytes(name)
             for cut in stride(from: 0, to: whole.count, by: whole.count / 40) {
@@ -101,7 +101,8 @@ import Testing
         #expect(error?.format == .heif && error?.code == .limitExceeded)
     }
 
-    @Test func `a picture of more colours than its container says is refused before it has memory`() throws {
+    @Test func `a picture with more colours than its container declares is refused before memory is allocated`() throws
+    {
         var file = try bytes("RGB_8_chroma444.heif")
         let configurations = contents(of: "hvcC", in: file)
         #expect(!configurations.isEmpty)
@@ -125,14 +126,14 @@ import Testing
         for count in 0..<16 { #expect(!icodec_hevc_size(unit, count, &pixels, &chroma)) }
     }
 
-    @Test func `work ends at its time limit, between two tiles`() throws {
+    @Test func `HEIF decoding ends at its time limit, between two tiles`() throws {
         var decoder = ImageDecoder()
         decoder.limits.seconds = 0.05
         let error = #expect(throws: ImageCodecError.self) { try decoder.decode(source("arrow.heic")) }
         #expect(error?.code == .limitExceeded)
     }
 
-    @Test func `more pixels than are allowed are refused by the header`() throws {
+    @Test func `a HEIF file with more pixels than allowed is refused by its header`() throws {
         var decoder = ImageDecoder()
         decoder.limits.pixels = 1_000_000
         let error = #expect(throws: ImageCodecError.self) { try decoder.decode(source("arrow.heic")) }

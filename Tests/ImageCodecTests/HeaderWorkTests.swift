@@ -44,7 +44,7 @@ import Testing
         #expect(code == 0 && boxes.cells == 96 && boxes.own_cells == 96 && boxes.smallest_side == 64)
     }
 
-    @Test func `a decoder for each cell counts as memory, so that a grid of many is refused undecoded`() throws {
+    @Test func `the decoder of each grid cell counts as memory, and a grid with too many is refused`() throws {
         let bytes = HostileImages.avif(Grid(rows: 20, columns: 70))
         #expect(bytes.count < 80_000)
         let header = try ImageDecoder().header(of: ImageSource(bytes))
@@ -64,7 +64,7 @@ import Testing
         ("properties of items", with(Grid(rows: 40, columns: 40)) { $0.associations = 80 }),
         ("Exif blocks", with(Grid(rows: 1, columns: 1)) { $0.exifs = 20 }),
     ])
-    func `an AVIF with more of anything than a photo has is refused by its header`(_ what: String, _ grid: Grid) {
+    func `an AVIF with more boxes than a photo needs is refused by its header`(_ what: String, _ grid: Grid) {
         let bytes = HostileImages.avif(grid)
         let (info, image) = code(bytes)
         #expect(info == .limitExceeded && image == .limitExceeded, "\(what)")
@@ -98,7 +98,7 @@ import Testing
         #expect(code(HostileImages.avif(grid)).header == .corrupt)
     }
 
-    @Test func `a cell that is larger than it says is not decoded`() {
+    @Test func `a grid cell that is larger than declared is not decoded`() {
         var grid = Grid(rows: 4, columns: 4)
         grid.cell = HostileImages.cell1024
         let (info, image) = code(HostileImages.avif(grid))
@@ -148,14 +148,14 @@ import Testing
 
     // MARK: Other formats
 
-    @Test func `a PNG of thousands of empty chunks is read, one of more is refused`() {
+    @Test func `a PNG of thousands of empty chunks is read, and one with too many is refused`() {
         #expect(code(HostileImages.png(chunks: 60_000)) == (nil, nil))
         #expect(code(HostileImages.png(chunks: 70_000)) == (.limitExceeded, .limitExceeded))
         #expect(code(HostileImages.png(dataChunks: 60_000)) == (nil, nil))
         #expect(code(HostileImages.png(dataChunks: 90_000)) == (nil, .limitExceeded))
     }
 
-    @Test func `a JPEG of thousands of empty segments is read, one of more is refused, wherever they stand`() throws {
+    @Test func `a JPEG of thousands of empty segments is read, and one with too many anywhere is refused`() throws {
         let image = try DecodedImage(width: 16, height: 16) { $0.initializeMemory(as: UInt8.self, repeating: 90) }
         var options = ImageEncoder.JPEGOptions()
         options.isProgressive = true
@@ -175,14 +175,14 @@ import Testing
         #expect(code(late) == (nil, .limitExceeded))
     }
 
-    @Test func `a GIF of thousands of frames or blocks is read, one of more is refused`() {
+    @Test func `a GIF of thousands of frames or blocks is read, and one with too many is refused`() {
         #expect(code(HostileImages.gif(frames: 60_000)).header == nil)
         #expect(code(HostileImages.gif(frames: 70_000)).header == .limitExceeded)
         #expect(code(HostileImages.gif(frames: 1, blocks: 60_000)) == (nil, nil))
         #expect(code(HostileImages.gif(frames: 1, blocks: 200_000)) == (.limitExceeded, .limitExceeded))
     }
 
-    @Test func `a WebP of thousands of empty chunks is read, one of more is refused, also within a frame`() throws {
+    @Test func `a WebP of thousands of empty chunks is read, and one with too many is refused`() throws {
         let image = try DecodedImage(width: 16, height: 16) { $0.initializeMemory(as: UInt8.self, repeating: 90) }
         let file = try ImageEncoder.webp().encode(image)
         for inFrame in [false, true] {
@@ -192,14 +192,14 @@ import Testing
         }
     }
 
-    @Test func `a colour profile of a thousand steps that are the same bytes is refused before it is converted`() {
+    @Test func `a colour profile with a thousand identical steps is refused before its conversion`() {
         #expect(code(HostileImages.png(profile: HostileImages.profile(steps: 3))) == (nil, nil))
         #expect(code(HostileImages.png(profile: HostileImages.profile(steps: 1_000))).image == .limitExceeded)
     }
 
     // MARK: Memory and time
 
-    @Test func `a limit of memory that is exceeded is told as such, however small it is`() throws {
+    @Test func `an exceeded memory limit is reported as such, however small the limit is`() throws {
         let names = [
             "jpeg/exif-orientation-examples__Landscape_6.jpg", "png/codec-corpus__24.png", "webp/Pillow__hopper.webp",
             "avif/gen__d10.avif",
@@ -214,7 +214,7 @@ import Testing
         }
     }
 
-    @Test func `the time for the header counts for the image, whoever reads it`() throws {
+    @Test func `the time for the header counts towards the image`() throws {
         var decoder = ImageDecoder()
         decoder.registered = [SlowDecoder(seconds: 0.02)]
         // Two headers and the pixels are more; a header, and a header with the pixels, are less.

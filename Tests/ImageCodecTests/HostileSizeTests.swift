@@ -16,7 +16,7 @@ import Testing
         [(1, 16_383), (16_383, 1), (3, 9_000), (1, 1)].map { Case(format: format, width: $0.0, height: $0.1) }
     }
 
-    @Test(arguments: cases) func `every fit of a sliver, with and without enlargement, keeps within the limits`(
+    @Test(arguments: cases) func `every fit of a sliver respects the limits, with and without enlargement`(
         _ sliver: Case
     ) throws {
         let image = try DecodedImage(width: sliver.width, height: sliver.height) { memory in
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `a file cannot be larger than its memory allows`() throws {
+    @Test func `an encoded file cannot exceed the memory limit`() throws {
         let inputs = try #require(StageLimitTests.Inputs.shared)
         for encoder in [ImageEncoder.jpeg(quality: 100), .png(level: 0), .webp(quality: 100)] {
             var limits = DecodingLimits()

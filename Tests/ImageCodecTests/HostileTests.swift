@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: Corpus.shared.files("hostile", []))
-    func `the frames of a hostile file are frames or an error`(_ file: Corpus.File) throws {
+    func `a hostile animation gives frames or an error`(_ file: Corpus.File) throws {
         let source = try Corpus.shared.source(file.path)
         let still = outcome(ImageDecoder(), source, .fit(64, 64))
         do throws(ImageCodecError) {
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: ["jpg_trunc_base", "jpg_trunc_prog", "png_trunc", "webp_trunc"])
-    func `a truncated image is an error, and with allowTruncated what there is`(_ name: String) throws {
+    func `a truncated image is an error, or is decoded in part with allowTruncated`(_ name: String) throws {
         let file = try #require(Corpus.shared.files.first { $0.path.hasPrefix("hostile/gen__\(name)_50") })
         let source = try Corpus.shared.source(file.path)
         let error = #expect(throws: ImageCodecError.self) { try ImageDecoder().decode(source) }

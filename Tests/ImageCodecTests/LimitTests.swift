@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `each limit refuses what exceeds it`() throws {
+    @Test func `each limit refuses an image that exceeds it`() throws {
         for file in files {
             #expect(try outcome(file) { _ in } == nil)
             #expect(try outcome(file) { $0.pixels = 128 * 128 - 1 } == .limitExceeded)

@@ -10,7 +10,7 @@ struct OperationTests {
         }
     }
 
-    @Test func `a brighter, darker or flatter pixel is that of the CSS filters`() throws {
+    @Test func `brightness, contrast and saturation match the CSS filters`() throws {
         let image = try pixel(SIMD4(100, 150, 200, 77))
         let cases: [(Double, Double, Double, SIMD4<UInt8>)] = [
             (1, 1, 1, SIMD4(100, 150, 200, 77)), (0.5, 1, 1, SIMD4(50, 75, 100, 77)),
@@ -50,7 +50,7 @@ struct OperationTests {
         for wrong in [-1, 101, .nan] { #expect(throws: ImageCodecError.self) { try edge.sharpened(amount: wrong) } }
     }
 
-    @Test func `a part is what the image has of it, and never empty`() {
+    @Test func `a region is clipped to the image and never empty`() {
         let cases: [(ImageRegion, Range<Int>, Range<Int>)] = [
             (.pixels(x: 2, y: 3, width: 4, height: 5), 2..<6, 3..<8),
             (.pixels(x: 8, y: 0, width: 100, height: 100), 8..<10, 0..<20),

@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: [1, 700, 1 << 20])
-    func `a progressive JPEG gives ever better images as it arrives, the last one the file's own`(_ size: Int) throws {
+    func `a progressive JPEG gives better previews as it arrives, and the last equals the file`(_ size: Int) throws {
         let (bytes, _) = try progressive()
         #expect(try ImageInfo.read(ImageSource(bytes)).isProgressive)
         let final = try ImageDecoder().decode(ImageSource(bytes))
@@ -28,7 +28,7 @@ import Testing
         if size < 1000 { #expect(distances.count > 4) }
     }
 
-    @Test func `previews come in the size that is asked for`() throws {
+    @Test func `previews have the requested size`() throws {
         let (bytes, _) = try progressive()
         let preview = ProgressiveJPEGPreview(sizing: .cover(50, 50))
         #expect(try preview.append(Array(bytes.prefix(bytes.count / 2))))
@@ -36,7 +36,7 @@ import Testing
         #expect(image.width == 50 && image.height == 50)
     }
 
-    @Test func `what is no progressive JPEG gives no previews, and no error`() throws {
+    @Test func `a file that is not a progressive JPEG gives no preview and no error`() throws {
         let (_, image) = try progressive()
         for bytes in [try ImageEncoder.jpeg().encode(image), try ImageEncoder.png().encode(image)] {
             let preview = ProgressiveJPEGPreview()

@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func `a crop is that part, and one that reaches out is an error`() throws {
+    @Test func `a crop has the pixels of its part, and one beyond the image is an error`() throws {
         let image = try grid(20, 10)
         let part = try image.cropped(x: 3, y: 4, width: 5, height: 2)
         #expect(part.width == 5 && part.height == 2 && part[0, 0] == [3, 4, 0, 255] && part[4, 1] == [7, 5, 0, 255])
@@ -43,7 +43,7 @@ import Testing
         #expect(green.x == green.y && green.y == green.z && abs(Int(green.x) - 182) <= 1)
     }
 
-    @Test func `a blur spreads a point like a Gaussian and keeps the sum; a plain colour stays`() throws {
+    @Test func `a blur spreads a point like a Gaussian, keeps the sum, and leaves a plain colour`() throws {
         let plain = try DecodedImage.plain(9, 5, [40, 50, 60, 255])
         #expect(try plain.blurred(sigma: 30).meanDifference(from: plain) == 0)
         #expect(try plain.blurred(sigma: 0).meanDifference(from: plain) == 0)

@@ -5,7 +5,7 @@ import Testing
 /// Pixels on which independent decoders agree, of every still image of the corpus.
 @Suite struct ReferencePixelTests {
     @Test(arguments: Corpus.shared.files("good"))
-    func `every byte of a decoded image is what independent decoders say`(_ file: Corpus.File) throws {
+    func `every pixel of a decoded image matches independent decoders`(_ file: Corpus.File) throws {
         let expected = try #require(Corpus.shared.expectations[file.path])
         var decoder = ImageDecoder()
         decoder.color = .keepProfile
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: Corpus.shared.files("good").filter { ($0.orientation ?? 1) != 1 })
-    func `an image with an Exif orientation is turned to be seen`(_ file: Corpus.File) throws {
+    func `an image with an Exif orientation is turned upright`(_ file: Corpus.File) throws {
         let expected = try #require(Corpus.shared.expectations[file.path]?.oriented)
         var decoder = ImageDecoder()
         decoder.color = .keepProfile

@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: [(97, 61, 20, 13), (64, 64, 8, 8), (10, 7, 31, 29), (50, 3, 49, 2), (33, 1, 5, 1), (5, 5, 15, 10)])
-    func `the filter gives what double precision gives, within one step`(_ sizes: (Int, Int, Int, Int)) throws {
+    func `the resize filter matches double precision within one step`(_ sizes: (Int, Int, Int, Int)) throws {
         let image = try noise(sizes.0, sizes.1, opaque: true)
         var sizing = ImageSizing(width: sizes.2, height: sizes.3, fit: .fill)
         sizing.allowsEnlargement = true
@@ -91,7 +91,7 @@ import Testing
         for y in 0..<11 { for x in 0..<11 { #expect(abs(Int(made[x, y].w) - Int(expected[x, y].w)) <= 1) } }
     }
 
-    @Test func `a zone plate keeps at least 37 dB to the reference`() throws {
+    @Test func `a resized zone plate has a PSNR of at least 37 dB to the reference`() throws {
         let size = 192
         let image = try DecodedImage(width: size, height: size) { pixels in
             for y in 0..<size {
@@ -124,7 +124,7 @@ import Testing
         #expect(abs(Int(linear) - 188) <= 1)
     }
 
-    @Test func `a plain colour stays what it is at every size, in both lights`() throws {
+    @Test func `a plain colour is unchanged at every size, with and without linear light`() throws {
         let image = try DecodedImage.plain(61, 47, [17, 130, 255, 255])
         for side in [1, 2, 13, 46, 60] {
             for linear in [false, true] {

@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `a damaged image at its stored size is the same alone and beside another size`() throws {
+    @Test func `a damaged image at its stored size is the same alone and with another size`() throws {
         var decoder = ImageDecoder()
         decoder.limits.pixels = 1 << 20
         decoder.allowTruncated = true
@@ -156,7 +156,7 @@ import Testing
         #expect(kept > 0)
     }
 
-    @Test func `rows of damaged, truncated and CMYK files are not kept, and none serve another scale`() throws {
+    @Test func `rows of damaged, truncated and CMYK files are not kept, and kept rows serve only their scale`() throws {
         for file in Corpus.shared.files("hostile", ["jpeg"]) {
             var decoder = ImageDecoder()
             decoder.limits.pixels = 1 << 20

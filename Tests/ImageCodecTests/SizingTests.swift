@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: cases)
-    func `a box and a fit come to a size and a place`(_ test: Case) throws {
+    func `a box and a fit determine a size and a position`(_ test: Case) throws {
         let plan = try ResizePlan(test.sizing, of: .init(width: test.image.0, height: test.image.1))
         #expect(plan.result == .init(width: test.result.0, height: test.result.1))
         #expect(plan.scaled == .init(width: test.scaled.0, height: test.scaled.1))
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `entropy and attention find the part with something to see`() throws {
+    @Test func `entropy and attention crop to the part with detail`() throws {
         // Plain, but for a coloured pattern at the right.
         let image = try DecodedImage(width: 120, height: 40) { pixels in
             for y in 0..<40 {
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `what contain leaves free is transparent, or of the background`() throws {
+    @Test func `the area that contain leaves free is transparent, or has the background colour`() throws {
         let image = try DecodedImage.plain(40, 20, [1, 2, 3, 255])
         var sizing = ImageSizing(width: 40, height: 40, fit: .contain)
         let clear = try image.resized(to: sizing)

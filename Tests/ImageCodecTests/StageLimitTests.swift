@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test(arguments: stages) func `a step keeps within time and memory, whatever it is`(_ stage: Stage) throws {
+    @Test(arguments: stages) func `each step respects the limits of time and memory`(_ stage: Stage) throws {
         #expect(try code(stage, ImageBudget()) == nil)
         var limits = DecodingLimits()
         limits.seconds = 0
@@ -146,7 +146,7 @@ import Testing
         #expect(try code(stage, ImageBudget(limits: limits)) == .limitExceeded)
     }
 
-    @Test(arguments: stages) func `a step that nobody wants any more ends, also while it runs`(_ stage: Stage) throws {
+    @Test(arguments: stages) func `each step ends when it is cancelled, even while it runs`(_ stage: Stage) throws {
         let cancellation = ImageCancellation()
         cancellation.cancel()
         #expect(try code(stage, ImageBudget(cancellation: cancellation)) == .cancelled)
@@ -156,7 +156,7 @@ import Testing
         #expect(try code(stage, ImageBudget(cancellation: later)) == .cancelled)
     }
 
-    @Test func `the time of all steps counts together`() throws {
+    @Test func `the times of all steps add up towards the limit`() throws {
         let inputs = try #require(Inputs.shared)
         var limits = DecodingLimits()
         let first = ImageBudget(limits: limits)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ThumbnailTests {
     private let photo = "jpeg/exif-orientation-examples__Landscape_6.jpg"
 
-    @Test func `a photo becomes a small JPEG of its own proportions, upright`() throws {
+    @Test func `a photo becomes a small upright JPEG with the same proportions`() throws {
         let image = try ImageDecoder().decode(Corpus.shared.source(photo), to: .fit(256, 256))
         #expect(image.width == 256 && image.height == 171)
         let bytes = try ImageEncoder.jpeg(quality: 80).encode(image)

@@ -14,7 +14,7 @@ struct WireCoderTests {
         return other
     }
 
-    @Test func `sizes and encoders come back as they were`() throws {
+    @Test func `sizes and encoders are sent to a worker unchanged`() throws {
         var sizing = ImageSizing.cover(120, 80, position: .focus(x: 0.25, y: 0.75))
         sizing.allowsEnlargement = true
         sizing.devicePixelRatio = 2
@@ -33,7 +33,7 @@ struct WireCoderTests {
         }
     }
 
-    @Test func `limits and the decoder's options come back as they were`() throws {
+    @Test func `limits and decoder options are sent to a worker unchanged`() throws {
         var decoder = ImageDecoder()
         decoder.limits.pixels = 12_345
         decoder.limits.seconds = 1.5
@@ -44,7 +44,7 @@ struct WireCoderTests {
         #expect(read.allowTruncated && read.keepsMetadata && !read.appliesOrientation && read.usesLinearLight)
     }
 
-    @Test func `a header comes back as it was, with profile and Exif`() throws {
+    @Test func `a header with profile and Exif is sent to a worker unchanged`() throws {
         var header = ImageHeader.none
         header.description.width = 640
         header.description.height = 480
@@ -64,12 +64,12 @@ struct WireCoderTests {
         #expect(!read.isPossible(within: limits))
     }
 
-    @Test func `an error comes back as it was`() throws {
+    @Test func `an error is sent to a worker unchanged`() throws {
         let error = ImageCodecError(.truncated, format: .gif, offset: 12, "a reason")
         #expect(try copy(error, over: ImageCodecError(.failed, "")) == error)
     }
 
-    @Test func `pixels come back as they were, among the bytes or in memory of their own`() throws {
+    @Test func `pixels are sent to a worker unchanged, inline or in shared memory`() throws {
         for side in [4, 200] {
             SharedMemory.isPreferred = side == 200
             let image = try DecodedImage(width: side, height: side) { memory in
@@ -88,7 +88,7 @@ struct WireCoderTests {
         }
     }
 
-    @Test func `memory that is too small, or that its sender still writes, is not taken`() throws {
+    @Test func `shared memory that is too small, or still writable by its sender, is rejected`() throws {
         let memory = try #require(SharedMemory(byteCount: 4096))
         let descriptor = memory.duplicate()
         #expect(SharedMemory(adopting: descriptor, byteCount: 4096, isSentOn: false) == nil)
@@ -99,7 +99,7 @@ struct WireCoderTests {
         #expect(SharedMemory(adopting: 99_999, byteCount: 4096, isSentOn: false) == nil)
     }
 
-    @Test func `whatever is cut off or changed is an error or another value, never a crash`() throws {
+    @Test func `a truncated or altered message gives an error or another value, never a crash`() throws {
         var header = ImageHeader.none
         (header.description.width, header.description.height) = (10, 10)
         header = ImageHeader(header.description, .webp, fileSize: 10)

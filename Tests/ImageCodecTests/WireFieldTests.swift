@@ -16,7 +16,7 @@ struct WireFieldTests {
 
     private let color = ImageSizing.Color(red: 1, green: 2, blue: 3)
 
-    @Test func `of limits and a decoder`() throws {
+    @Test func `every property of limits and a decoder is sent to a worker`() throws {
         try checkFields(of: limits, over: DecodingLimits())
         var decoder = ImageDecoder()
         (decoder.limits, decoder.allowTruncated, decoder.color, decoder.keepsMetadata) = (
@@ -27,7 +27,7 @@ struct WireFieldTests {
         try checkFields(of: decoder, over: ImageDecoder(), but: ["registered"])
     }
 
-    @Test func `of a size`() throws {
+    @Test func `every property of a sizing is sent to a worker`() throws {
         try checkFields(of: color, over: .black)
         var sizing = ImageSizing(width: 1, height: 2, fit: .outside)
         (sizing.position, sizing.allowsEnlargement) = (.at(x: 0.25, y: 0.5), true)
@@ -50,7 +50,7 @@ struct WireFieldTests {
         try checkFields(of: DecodingScale.whole, over: .eighths(1))
     }
 
-    @Test func `of encoders`() throws {
+    @Test func `every property of an encoder is sent to a worker`() throws {
         var jpeg = ImageEncoder.JPEGOptions(quality: 1)
         (jpeg.isProgressive, jpeg.subsampling, jpeg.background, jpeg.maxBytes) = (true, .none444, color, 9)
         try checkFields(of: jpeg, over: ImageEncoder.JPEGOptions())
@@ -71,7 +71,7 @@ struct WireFieldTests {
         try checkFields(of: ImageEncoder(.jpeg(jpeg)), over: .png())
     }
 
-    @Test func `of headers and errors`() throws {
+    @Test func `every property of headers and errors is sent to a worker`() throws {
         var description = icodec_description()
         (description.width, description.height, description.components, description.bit_depth) = (640, 480, 3, 8)
         (description.frames, description.loops, description.milliseconds) = (7, 8, 9)

@@ -67,16 +67,16 @@ struct BuiltInEffectTests {
         }
     }
 
-    @Test func `has a sample here, so that the other tests look at it`() {
+    @Test func `every built-in effect has a sample in these tests`() {
         let types = Set(Self.samples.map { ObjectIdentifier(type(of: $0.effect)) })
         #expect(types == Set(builtInEffects.map { ObjectIdentifier($0) }))
     }
 
-    @Test func `keeps the identity under which its results are on disk`() {
+    @Test func `every built-in effect keeps the identity under which its results are on disk`() {
         for (effect, identity) in Self.samples { #expect(effect.identity == identity) }
     }
 
-    @Test func `reaches a worker with all of its parameters`() throws {
+    @Test func `every built-in effect reaches a worker with all of its parameters`() throws {
         func check(_ effect: some BuiltInEffect) throws {
             try checkFields(of: effect, over: type(of: effect).init())
         }
@@ -97,7 +97,7 @@ struct BuiltInEffectTests {
             "the mark needs other values of the rest")
     }
 
-    @Test func `cannot be confused with an application's, which is not sent`() throws {
+    @Test func `a built-in effect cannot be confused with an application's, which is not sent`() throws {
         var own = ImageProcessor(identity: "blur(6.0)") { (image) throws(ImageCodecError) in image }
         #expect(!own.isBuiltIn)
         var writer = WireCoder()
@@ -112,7 +112,7 @@ struct BuiltInEffectTests {
     }
 
     @Test(arguments: processors)
-    func `keeps within the limits of the image`(_ processor: ImageProcessor) throws {
+    func `every built-in effect respects the limits of the image`(_ processor: ImageProcessor) throws {
         let image = try Self.image()
         #expect(code(processor, image, ImageBudget()) == nil)
         for limit: (inout DecodingLimits) -> Void in [
@@ -128,7 +128,9 @@ struct BuiltInEffectTests {
     }
 
     @Test(arguments: processors)
-    func `announces the size of its result and memory that suffices`(_ processor: ImageProcessor) throws {
+    func `every built-in effect announces the size of its result and sufficient memory`(_ processor: ImageProcessor)
+        throws
+    {
         let image = try Self.image()
         var footprint = RenderingFootprint(width: image.width, height: image.height, mayHaveAlpha: !image.isOpaque)
         processor.add(to: &footprint)
@@ -147,7 +149,7 @@ struct BuiltInEffectTests {
         #expect(code(.pad(by: 151), try Self.image(), ImageBudget(limits: limits)) == .limitExceeded)
     }
 
-    @Test func `the time of the header counts for a description, too`() throws {
+    @Test func `the time for the header also counts towards a description`() throws {
         var decoder = ImageDecoder()
         decoder.registered = [SlowDecoder(seconds: 0.02)]
         decoder.limits.seconds = 0.03

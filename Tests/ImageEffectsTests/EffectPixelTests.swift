@@ -16,7 +16,7 @@ struct EffectPixelTests {
         }
     }
 
-    @Test func `a border of one colour is removed, within the tolerance`() throws {
+    @Test func `trimming removes a border of one colour, within the tolerance`() throws {
         let image = try framed().trimmed(tolerance: 10)
         #expect((image.width, image.height) == (6, 6) && image[0, 0] == SIMD4(200, 0, 0, 255))
         #expect(try framed().trimmed(tolerance: 255).width == 20)
@@ -31,7 +31,7 @@ struct EffectPixelTests {
         #expect(try near.trimmed(tolerance: 6).width == 4)
     }
 
-    @Test func `a border without opacity is one colour, whatever stands in it`() throws {
+    @Test func `a transparent border counts as one colour, whatever its pixels hold`() throws {
         let image = try DecodedImage(width: 5, height: 5) { memory in
             for index in 0..<25 { memory[index * 4] = UInt8(index * 10) }
             memory[12 * 4 + 3] = 255
@@ -40,7 +40,7 @@ struct EffectPixelTests {
         #expect((trimmed.width, trimmed.height) == (1, 1) && trimmed[0, 0] == SIMD4(120, 0, 0, 255))
     }
 
-    @Test func `an image of one colour stays as it is`() throws {
+    @Test func `trimming keeps an image of one colour`() throws {
         let image = try DecodedImage(width: 7, height: 3) { memory in for index in 0..<84 { memory[index] = 9 } }
         #expect(try image.trimmed(tolerance: 0).width == 7)
     }

@@ -50,13 +50,13 @@ struct PlaceholderTests {
     }
 
     @Test(arguments: samples)
-    func `are the published algorithms' for the same pixels`(sample: Sample) throws {
+    func `placeholders equal those of the published algorithms`(sample: Sample) throws {
         let image = try image(sample.kind, sample.width, sample.height)
         #expect(try Data(image.thumbHash).base64EncodedString() == sample.thumbHash)
         #expect(try image.blurHash == sample.blurHash)
     }
 
-    @Test func `of a large image have its proportions, and of one pixel are short`() throws {
+    @Test func `a placeholder of a large image has its proportions, and one of a single pixel is short`() throws {
         let large = try DecodedImage(width: 1200, height: 300) { memory in
             for index in 0..<(1200 * 300) { memory[index * 4 + 3] = 255 }
         }
@@ -69,7 +69,7 @@ struct PlaceholderTests {
         #expect(try pixel.blurHash.utf8.count == 28)
     }
 
-    @Test func `stop at the limits of the image`() throws {
+    @Test func `computing a placeholder stops at the limits of the image`() throws {
         let image = try image("waves", 400, 400)
         var limits = DecodingLimits()
         limits.seconds = -1
@@ -82,7 +82,7 @@ struct PlaceholderTests {
         }
     }
 
-    @Test func `the dominant colour is that of most pixels, without those that are not seen`() throws {
+    @Test func `the dominant colour is that of most visible pixels`() throws {
         let image = try DecodedImage(width: 10, height: 10) { memory in
             for index in 0..<100 {
                 let color: [UInt8] =
@@ -95,7 +95,7 @@ struct PlaceholderTests {
         #expect(try DecodedImage(width: 3, height: 3) { _ in }.dominantColor == nil)
     }
 
-    @Test func `a description has the size as shown, and says what the file has`() throws {
+    @Test func `a description has the displayed size and the file's properties`() throws {
         let image = try image("gradient", 60, 40)
         let png = try ImageDescription(ImageSource(ImageEncoder.png().encode(image)))
         #expect((png.width, png.height, png.format, png.mediaType) == (60, 40, "PNG", "image/png"))

@@ -33,12 +33,12 @@ import Testing
             ("Basic secret", .missing),
             ("secret", .missing), (nil, .missing),
         ] as [(String?, AdminGuard.AuthorizationError?)])
-    func `only the token lets anything be changed`(authorization: String?, error: AdminGuard.AuthorizationError?) {
+    func `only the right token permits changes`(authorization: String?, error: AdminGuard.AuthorizationError?) {
         #expect(admission().authorizationError(authorization: authorization) == error)
     }
 
     @Test(arguments: [nil, "Bearer ", "Bearer secret"])
-    func `without a token nothing may be changed, whatever is sent`(authorization: String?) {
+    func `no change is permitted if no token is configured`(authorization: String?) {
         #expect(admission(nil).authorizationError(authorization: authorization) == .notConfigured)
         #expect(admission("").authorizationError(authorization: "Bearer x") == .wrong)
     }
@@ -58,7 +58,7 @@ import Testing
         return FreshnessSummary(rules.explain(stored, now: now))
     }
 
-    @Test func `what is fresh says for how long, what is stale what becomes of it`() {
+    @Test func `the summary says how long an entry is fresh, or what happens to a stale one`() {
         #expect(words("max-age=11520", age: 0).summary == "Fresh for 3 h 12 min")
         #expect(words("max-age=60", age: 60).state == .stale)
         #expect(
@@ -95,13 +95,13 @@ import Testing
         (#"{"prefix":"/a"}"#, .notURL("/a")), (#"{"host":""}"#, .notURL("")),
         (#"{"host":"http://a"}"#, .notURL("http://a")),
     ])
-    func `everything else is refused, and an empty beginning is not everything`(
+    func `any other purge is refused, and an empty prefix is not everything`(
         text: String, error: PurgeCommand.ParsingError
     ) {
         #expect(throws: error) { try PurgeCommand.scope(of: Array(text.utf8)) }
     }
 
-    @Test func `an entry's number survives being a text, and nothing else is one`() {
+    @Test func `an entry's number is read back from its text, and other texts are rejected`() {
         for id in [0, 1, .max, .min, 0x024d_bc2c_8000_0000] as [Int64] {
             #expect(EntryID.number(EntryID.text(id)) == id)
         }

@@ -43,7 +43,7 @@ import Units
     }
 
     @Test(arguments: ["grafana-dashboard.json", "prometheus-alerts.yaml"])
-    func `the dashboard and the alerts ask for metrics that there are`(file: String) throws {
+    func `the dashboard and the alerts use only existing metrics`(file: String) throws {
         let names = try Self.names()
         let asked = Set(
             try Self.text("scripts/dist/\(file)").matches(of: #/imgcache_[a-z_]+/#).map {
@@ -53,7 +53,7 @@ import Units
         #expect(asked.subtracting(names).isEmpty)
     }
 
-    @Test func `the page links to metrics that there are`() throws {
+    @Test func `the page links only to existing metrics`() throws {
         let names = try Self.names()
         let folder = "Sources/ImageProxyAdmin/Page"
         var linked: Set<String> = []
@@ -66,7 +66,7 @@ import Units
         #expect(linked.subtracting(names).isEmpty)
     }
 
-    @Test func `one metric is told without the others`() {
+    @Test func `a single metric is written without the others`() {
         func family(_ name: String) -> String {
             var text = PrometheusText(only: name)
             text.add("a_total", .counter, 1, help: "First.")
@@ -155,7 +155,7 @@ import Units
     @Test(arguments: [
         (1.0, "1"), (0.000025, "2.5e-05"), (0.1, "0.1"), (.infinity, "+Inf"), (1e20, "1e+20"), (-2, "-2"),
     ])
-    func `numbers and names are what the format allows`(value: Double, text: String) {
+    func `numbers are written in the Prometheus format`(value: Double, text: String) {
         #expect(PrometheusText.number(value) == text)
     }
 
@@ -165,7 +165,7 @@ import Units
         #expect(PrometheusText.sanitized("") == "_")
     }
 
-    @Test func `the same label and dimensions are one metric, whoever asks for it`() {
+    @Test func `the same label and dimensions give the same metric in any order`() {
         let registry = MetricsRegistry()
         Counter(label: "x", dimensions: [("a", "1"), ("b", "2")], factory: registry).increment()
         let again = Counter(label: "x", dimensions: [("b", "2"), ("a", "1")], factory: registry)

@@ -20,7 +20,7 @@ struct ProblemTests {
         return health
     }
 
-    @Test func `a service that works has none`() {
+    @Test func `a healthy service has no problems`() {
         #expect(
             severities {
                 $0.hasRemote = true
@@ -51,13 +51,13 @@ struct ProblemTests {
         }
     }
 
-    @Test func `an origin that is left alone is an error, one with many errors a warning`() {
+    @Test func `an open circuit of an origin is an error, and many errors of an origin are a warning`() {
         #expect(severities { $0.origins = [("a", health("open"))] } == [.error])
         #expect(severities { $0.origins = [("a", health(errorRatio: 0.2))] } == [.warning])
         #expect(severities { $0.origins = [("a", health(errorRatio: 1, requestsPerSecond: 0.1))] }.isEmpty)
     }
 
-    @Test func `a shared store that is away and decoders without isolation are warnings, after the errors`() {
+    @Test func `an unavailable shared store and decoders without isolation are warnings, listed after errors`() {
         #expect(severities { $0.hasRemote = false } == [.warning])
         for hasWorkers in [nil, false] { #expect(severities { $0.hasWorkers = hasWorkers } == [.warning]) }
         #expect(
@@ -67,7 +67,7 @@ struct ProblemTests {
             } == [.error, .warning, .warning])
     }
 
-    @Test func `each names its origin or its figures`() {
+    @Test func `each problem names its origin or its figures`() {
         var facts = Problem.Facts()
         facts.origins = [("photos", health("open"))]
         facts.freeSpace = 1 << 20

@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `the most requested come first, with their bytes, equal ones by name`() {
+    @Test func `the most requested targets come first with their bytes, and equal ones by name`() {
         note("/b", times: 2)
         note("/a", times: 2)
         note("/c", times: 5)
@@ -38,7 +38,7 @@ import Testing
         #expect(most.map(\.count) == [.init(requests: 5, bytes: 50), .init(requests: 2, bytes: 20)])
     }
 
-    @Test func `the slowest come first, and no more than are kept`() {
+    @Test func `the slowest requests come first, up to a limit`() {
         for number in 1...100 { note("/\(number)", .milliseconds(number * 37 % 101)) }
         let slowest = ranking.slowest(.max)
         #expect(slowest.map(\.duration) == (81...100).reversed().map { .milliseconds($0) })
@@ -65,7 +65,7 @@ import Testing
         #expect(ranking.mostRequested(.max).count <= RequestRanking.mostTargets)
     }
 
-    @Test func `a window and the one before are told, older ones are forgotten`() {
+    @Test func `the current and the previous window are reported, and older ones are forgotten`() {
         note("/first", .seconds(9))
         clock.advance(RequestRanking.windowLength)
         note("/second")
@@ -77,13 +77,13 @@ import Testing
         #expect(ranking.mostRequested(9).isEmpty && ranking.slowest(9).isEmpty)
     }
 
-    @Test func `a long target is cut`() {
+    @Test func `a long target is shortened`() {
         note("/" + String(repeating: "ä", count: 5000))
         let target = ranking.mostRequested(1).first?.target ?? ""
         #expect(target.utf8.count <= RequestRanking.longestText + 6 && target.hasSuffix("…"))
     }
 
-    @Test func `the targets with the most errors come first, each status apart`() {
+    @Test func `the targets with the most errors come first, separately for each status`() {
         note("/ok", times: 9)
         note("/missing", status: 404, times: 3)
         note("/broken", status: 502, times: 5)
@@ -94,7 +94,7 @@ import Testing
         #expect(failing.map(\.requests) == [5, 3, 1])
     }
 
-    @Test func `the latest errors are kept, and many 4xx leave those 5xx`() {
+    @Test func `the latest errors are kept, and many 4xx do not displace 5xx`() {
         note("/broken", status: 500)
         for number in 1...100 {
             clock.advance(.seconds(1))

@@ -13,7 +13,7 @@ import Units
         return ring
     }
 
-    @Test func `the newest values stay, and what is not known is nil`() {
+    @Test func `a series keeps its newest values, and unknown ones are nil`() {
         let young = ring([(1, 100), (2, 101)]).slice(since: nil, now: 101)
         #expect(young.start == 97)
         #expect(young.values == [nil, nil, 1, 2])
@@ -22,7 +22,7 @@ import Units
         #expect(full.values == [6, 7, 8, 9])
     }
 
-    @Test func `only what is new is given when it is asked for, and never more than there is`() {
+    @Test func `a request for new values returns only those, and never more than exist`() {
         let ring = ring((1...9).map { ($0, 100 + $0) })
         #expect(ring.slice(since: 107, now: 0).values == [8, 9])
         #expect(ring.slice(since: 109, now: 0).values == [])
@@ -30,7 +30,7 @@ import Units
         #expect(ring.slice(since: 3, now: 0).start == 105)
     }
 
-    @Test func `steps that were slept through have the average`() {
+    @Test func `missed steps have the average`() {
         #expect(ring([(1, 100), (5, 103)]).slice(since: nil, now: 0).values == [1, 5, 5, 5])
     }
 
@@ -40,11 +40,11 @@ import Units
     }
 
     @Test(arguments: [50, 10_000])
-    func `after a step of the clock the series begins anew`(time: Int) {
+    func `a series starts again after the clock stepped`(time: Int) {
         #expect(ring([(1, 100), (2, 101), (9, time)]).slice(since: nil, now: 0).values == [nil, nil, nil, 9])
     }
 
-    @Test func `before the first note nothing is known`() {
+    @Test func `a series has no known values before the first one`() {
         let slice = ring([], step: 60).slice(since: nil, now: 6_000)
         #expect(slice.start == 6_000 - 240)
         #expect(slice.values == [nil, nil, nil, nil])
@@ -61,7 +61,7 @@ import Units
         return totals
     }
 
-    @Test func `the totals are those of the metrics, by what the cache said and what was an error`() {
+    @Test func `traffic totals equal the metrics, by cache outcome and error`() {
         let registry = MetricsRegistry()
         for (outcome, status, count) in [
             ("hit", "2xx", 5), ("stale", "2xx", 1), ("revalidated", "3xx", 1), ("collapsed", "2xx", 2),
@@ -92,7 +92,7 @@ import Units
         #expect(totals.latency.count == 1)
     }
 
-    @Test func `each second has its rates, and each minute its own`() throws {
+    @Test func `traffic history has separate rates for each second and each minute`() throws {
         let history = TrafficHistory()
         // GIVEN ten requests a second, eight of them hits, for two minutes
         for second in 0...120 {
@@ -117,7 +117,7 @@ import Units
         #expect(history.totals.requests == 1200)
     }
 
-    @Test func `a clock that is set back, and counters that are, make nothing negative`() {
+    @Test func `clocks and counters that go back give no negative rates`() {
         let history = TrafficHistory()
         history.note(totals(requests: 100, hits: 100), at: start)
         history.note(totals(requests: 200, hits: 200), at: start.addingTimeInterval(1))

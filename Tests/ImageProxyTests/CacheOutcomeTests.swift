@@ -10,7 +10,7 @@ import Testing
     ]
 
     @Test(arguments: sources)
-    func `a stored image has the outcome of its original, as one that is rendered`(
+    func `stored and rendered images have the cache outcome of their original`(
         source: CachedFile.Source, outcome: CacheOutcome
     ) {
         #expect(CacheOutcome(ImageSourceKind.thumbnail(source)) == outcome)

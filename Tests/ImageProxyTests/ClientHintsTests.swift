@@ -25,7 +25,7 @@ struct ClientHintsTests {
         return try rules.operation(target: "/image/\(options)/a.jpg", accept: [], hints: hints, now: 0)
     }
 
-    @Test func `are read strictly, and what cannot be read is absent`() {
+    @Test func `client hints are read strictly, and invalid ones are ignored`() {
         #expect(hints("2.625", "1080").devicePixelRatio == 2.625 && hints("2", "1080").width == 1080)
         for text in ["", "-1", "0", "1e3", "2,3", "x", "1.", ".5", "0x2", "99999999", "inf"] {
             #expect(hints(text, text) == ClientHints(), "\(text)")
@@ -33,7 +33,7 @@ struct ClientHintsTests {
         #expect(hints(saves: "on").savesData && hints(saves: "?1").savesData && !hints(saves: "off").savesData)
     }
 
-    @Test func `choose the pixel ratio that the URL leaves open, rounded up to few`() throws {
+    @Test func `a hint chooses the pixel ratio if the URL leaves it open, rounded up to a few values`() throws {
         for (hint, ratio) in [("1", 1.0), ("1.25", 1.5), ("1.5", 1.5), ("2.625", 3), ("3.5", 4), ("9", 4)] {
             let operation = try operation("w=100", hints(hint))
             #expect(operation.options.devicePixelRatio == ratio, "\(hint)")
@@ -49,7 +49,7 @@ struct ClientHintsTests {
         #expect(try operation("w=5000", hints("2")).options.devicePixelRatio == 1)
     }
 
-    @Test func `choose the width of w=auto`() throws {
+    @Test func `a hint chooses the width of w=auto`() throws {
         #expect(try operation("w=auto", hints(nil, "500")).options.width == 512)
         #expect(try operation("w=auto", hints("2", "1000")).options.width == 512)
         #expect(try operation("w=auto,h=20,fit=cover", hints()).options.width == 1280)
@@ -63,7 +63,7 @@ struct ClientHintsTests {
         #expect(throws: (any Error).self) { try ImageOptions("w=auto") }
     }
 
-    @Test func `lift no limit on the area or the blur`() throws {
+    @Test func `hints do not lift the limits on area and blur`() throws {
         // As without a hint.
         #expect(try operation("w=auto,h=8192,fit=cover", hints(nil, "8192")).options.width == 1280)
         #expect(try operation("w=auto,h=1000,fit=cover,blur=9", hints(nil, "8192")).options.width == 1280)
@@ -72,7 +72,7 @@ struct ClientHintsTests {
         }
     }
 
-    @Test func `save data where the URL leaves quality and ratio open`() throws {
+    @Test func `Save-Data lowers quality and ratio if the URL leaves them open`() throws {
         let operation = try operation("w=100", hints("3", saves: "on"))
         #expect(operation.options.quality == 50 && operation.options.devicePixelRatio == 1)
         #expect(try self.operation("sharp", hints(saves: "on")).options.quality == 90)
@@ -83,7 +83,7 @@ struct ClientHintsTests {
             try self.operation("w=9", hints(saves: "on")) { $0.restrictions.qualities = [70] }.options.quality == 70)
     }
 
-    @Test func `change nothing where the setting is off`() throws {
+    @Test func `client hints are ignored if the setting is off`() throws {
         var rules = ImageRules(origin: "https://a.example")
         rules.usesClientHints = false
         let plain = try rules.operation(target: "/image/w=9/a.jpg", accept: [], hints: hints("3", saves: "on"), now: 0)
@@ -105,11 +105,11 @@ struct OriginalReferenceTests {
         ("/a%20b.png", "inline; filename=\"a b.jpg\""),
         ("/a.longextension", "inline; filename=\"a.longextension.jpg\""),
     ])
-    func `its name has the extension of the format`(path: String, disposition: String) {
+    func `the suggested file name has the extension of the format`(path: String, disposition: String) {
         #expect(OriginalReference(.path(path)).disposition("image/jpeg") == disposition)
     }
 
-    @Test func `names of texts, and of hosts' files`() throws {
+    @Test func `the suggested file name and the link cover texts and originals of other hosts`() throws {
         let endpoint = AllowedHosts.Endpoint(host: "b.example", port: 443)
         let other = OriginalReference(.url("https://b.example/x/y.gif?z", endpoint))
         #expect(other.disposition("image/webp") == "inline; filename=\"y.webp\"")
@@ -119,7 +119,7 @@ struct OriginalReferenceTests {
         #expect(OriginalReference(.path("/y.gif")).disposition("application/json") == "inline; filename=\"y.json\"")
     }
 
-    @Test func `a path that could leave the reference has no link`() throws {
+    @Test func `a path that could lead to another host has no link`() throws {
         // Two slashes would name another host.
         for path in ["//evil.example/a.png", "///evil.example/a.png", "//evil.example"] {
             #expect(OriginalReference(.path(path)).link == nil, "\(path)")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Options of effects")
 struct EffectOptionTests {
-    @Test func `are read as written, the focal point with its comma`() throws {
+    @Test func `effect options are read as written, including the comma of a focal point`() throws {
         let options = try ImageOptions(
             "w=9,h=9,fp=0.3,0.75,fit=cover,trim=12,r=4,wm=logo,wm-scale=30,wm-opacity=50,wm-position=top")
         #expect(options.focalPoint == .focus(x: 0.3, y: 0.75) && options.decodedSizing == .fit(4096, 4096))
@@ -26,12 +26,12 @@ struct EffectOptionTests {
         ("wm-position=auto", "\"wm-position\" must be"), ("r=1,radius=2", "more than once"),
         ("wmark=x", "\"wmark\" is unknown; known are anim, background, blur"),
     ])
-    func `that cannot be read are refused by name`(text: String, problem: String) {
+    func `invalid effect options are refused by name`(text: String, problem: String) {
         let error = #expect(throws: ImageOptionError.self) { try ImageOptions(text) }
         #expect(error?.message.contains(problem) == true, "\(String(describing: error))")
     }
 
-    @Test func `are effects in their order, and change no image that is without them`() throws {
+    @Test func `effect options become effects in a fixed order, and without them an image has none`() throws {
         let mark = ImageWatermark(try DecodedImage(width: 2, height: 2) { $0[3] = 255 })
         #expect(try ImageOptions("w=9").processors(["logo": mark]).isEmpty)
         let options = try ImageOptions("w=9,h=8,r=3,dpr=2,blur=4,trim=7,wm=logo,wm-scale=50")
@@ -47,7 +47,7 @@ struct EffectOptionTests {
         #expect(throws: ImageOptionError.self) { try options.processors([:]) }
     }
 
-    @Test func `of colours, sharpness, parts and turns are read as written`() throws {
+    @Test func `options of colours, sharpness, parts and turns are read as written`() throws {
         let options = try ImageOptions(
             "w=9,crop=10x20x300x200,rotate=90,flip=hv,sharpen=1.5,brightness=0.8,contrast=1.2,saturation=0,gray=1,pd=7")
         #expect(options.effects.crop == .pixels(x: 10, y: 20, width: 300, height: 200))
@@ -66,11 +66,11 @@ struct EffectOptionTests {
         "brightness=1e3", "contrast=.5", "saturation=1.", "gray=2", "padding=1001", "w=8000,padding=100",
         "w=1,padding=1000,dpr=4", "w=4000,h=4000,padding=1000,dpr=1.3", "padding=1000,dpr=3",
     ])
-    func `of operations that cannot be read are refused`(text: String) {
+    func `invalid options of operations are refused`(text: String) {
         #expect(throws: ImageOptionError.self) { try ImageOptions(text) }
     }
 
-    @Test func `of operations have one order, whatever the order in the URL`() throws {
+    @Test func `operations run in one order, whatever the order in the URL`() throws {
         let options = try ImageOptions(
             "gray=1,padding=3,sharpen=2,w=40,h=30,fit=cover,rotate=180,crop=0x0x50x50p,bg=fff,contrast=2,r=1")
         let sizing = try #require(options.sizing)
@@ -83,7 +83,7 @@ struct EffectOptionTests {
             ])
     }
 
-    @Test func `of a turn alone are applied to the small image`() throws {
+    @Test func `a turn alone is applied to the small image`() throws {
         let turned = try ImageOptions("w=40,h=30,fit=cover,rotate=90")
         #expect((turned.decodedSizing?.width, turned.decodedSizing?.height) == (30, 40))
         #expect(try turned.processors([:]) == [.orient(.right)])
@@ -93,17 +93,17 @@ struct EffectOptionTests {
         #expect(try top.processors([:]) == [.orient(.right), .resize(try #require(top.sizing))])
     }
 
-    @Test func `of padding count in the size of the result`() throws {
+    @Test func `padding counts towards the size of the result`() throws {
         #expect(try ImageOptions("w=100,padding=1000,dpr=2").sizing?.height == 1994)
         #expect(try ImageOptions("h=100,padding=1000").sizing?.width == 6192)
         #expect(try ImageOptions("w=100").sizing?.height == 8192)
     }
 
-    @Test func `of a part in pixels decode the image as it is`() throws {
+    @Test func `a crop in pixels decodes the image at full size`() throws {
         #expect(try ImageOptions("w=40,crop=1x2x3x4").decodedSizing == nil)
     }
 
-    @Test func `of a zoom show the part around the focal point`() throws {
+    @Test func `a zoom shows the part around the focal point`() throws {
         func region(_ text: String) throws -> ImageRegion? {
             let first = try ImageOptions(text).processors([:]).first
             return [
@@ -122,7 +122,7 @@ struct EffectOptionTests {
     }
 
     @Test(arguments: [0, 90, 180, 270])
-    func `of a rotation and a reflection give the orientation of both`(angle: Int) throws {
+    func `a rotation and a reflection combine to one orientation`(angle: Int) throws {
         let image = try DecodedImage(width: 3, height: 2) { memory in
             for index in 0..<24 { memory[index] = index % 4 == 3 ? 255 : UInt8(index / 4 * 10) }
         }
@@ -140,13 +140,13 @@ struct EffectOptionTests {
         }
     }
 
-    @Test func `another mark is another image`() throws {
+    @Test func `another watermark makes another image`() throws {
         let one = ImageWatermark(try DecodedImage(width: 1, height: 1) { $0[3] = 255 })
         let other = ImageWatermark(try DecodedImage(width: 1, height: 1) { $0[3] = 254 })
         #expect(ImageProcessor.watermark(one) == .watermark(one) && ImageProcessor.watermark(one) != .watermark(other))
     }
 
-    @Test func `are for presets alone where widths are restricted`() throws {
+    @Test func `effect options are only for presets if widths are restricted`() throws {
         var restrictions = ImageRestrictions()
         restrictions.widths = [64]
         let presets = try ImagePresets([("round", "w=64,r=9")])

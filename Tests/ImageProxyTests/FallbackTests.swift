@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Fallback images")
 struct FallbackTests {
-    @Test func `are images of formats that are read`() throws {
+    @Test func `a fallback image must have a supported format`() throws {
         let pixel = try DecodedImage(width: 1, height: 1) { $0[3] = 255 }
         let png = try ImageEncoder.png().encode(pixel)
         #expect(FallbackImages.File(png)?.format == .png)

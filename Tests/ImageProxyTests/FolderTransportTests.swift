@@ -122,13 +122,13 @@ private final class CollectingSink: BodySink {
         "/a.jpg/",
         "/a.jpg%00", "//a.jpg", "/sub%2F%C3%A9%20b.PNG", "/%FF", "/a.jpg/x", "/\(String(repeating: "x", count: 300))",
     ])
-    func `what is no file below the folder is not there`(path: String) async throws {
+    func `a path that is not a file below the folder is not found`(path: String) async throws {
         let (result, sink) = try await run(path)
         #expect(result.head.status == .notFound && result.outcome == .status, "\(result)")
         #expect(sink.state.withLock { $0.bytes.isEmpty })
     }
 
-    @Test func `a URL of another folder is not there`() async throws {
+    @Test func `a URL outside the folder is not found`() async throws {
         for url in ["http://files.invalid/a.jpg", "http://files.invalid/based/a.jpg", "http://files.invalid/base"] {
             let result = try await transport().run(TransferRequest(url: url), into: CollectingSink())
             #expect(result.head.status == .notFound, "\(url)")
@@ -262,7 +262,7 @@ private final class CollectingSink: BodySink {
         #expect(fields[.eTag]?.hasPrefix("W/") == true && fields[.cacheControl] == nil)
     }
 
-    @Test func `the folder may be replaced, and is 503 while it is not there`() async throws {
+    @Test func `the folder may be replaced, and a missing folder gives 503`() async throws {
         let transport = try transport()
         let (root, aside) = (directory.path("root"), directory.path("aside"))
         try FileManager.default.moveItem(atPath: root, toPath: aside)
@@ -274,7 +274,7 @@ private final class CollectingSink: BodySink {
     }
 
     @Test(arguments: ["nowhere", "root/a.jpg"])
-    func `a folder that cannot be opened says why`(name: String) throws {
+    func `a folder that cannot be opened is reported with the reason`(name: String) throws {
         let error = #expect(throws: FolderTransport.Unusable.self) {
             try FolderTransport(directory.path(name), below: "/base")
         }

@@ -6,12 +6,12 @@ import Testing
 @testable import ImageProxy
 
 struct HopFieldTests {
-    @Test func `how often a proxy stands in Via`() {
+    @Test func `the passes of a proxy are counted in Via`() {
         #expect(Via.passes(of: "me", in: [.via: "1.1 me, 1.0 you (a me), HTTP/2 me (x)"]) == 2)
         #expect(Via.passes(of: "me", in: [:]) == 0)
     }
 
-    @Test func `fields for one connection are told from the others`() throws {
+    @Test func `fields of one connection are separated from the others`() throws {
         var reader = RequestReader(limits: RequestLimits())
         var buffer = ByteBuffer(
             string: "GET / HTTP/1.1\r\nHost: x\r\nConnection: close, A\r\nA: 1\r\nB: 2\r\nTE: x\r\nB: 3\r\n\r\n")

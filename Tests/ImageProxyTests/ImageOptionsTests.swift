@@ -7,7 +7,7 @@ import Testing
 struct ImageOptionsTests {
     private func options(_ text: String) throws -> ImageOptions { try ImageOptions(text) }
 
-    @Test func `are read under either of their names, in any order, encoded or not`() throws {
+    @Test func `image options are read under either name, in any order, encoded or not`() throws {
         let all = try options("w=256,h=128,fit=cover,format=webp,q=70,dpr=1.5,g=top-left,bg=ffcc00,metadata=keep")
         #expect((all.width, all.height) == (256, 128))
         #expect(all.fit == .cover && all.format == .webp && all.quality == 70 && all.devicePixelRatio == 1.5)
@@ -61,7 +61,7 @@ struct ImageOptionsTests {
         ("h=5,fit=pad", "\"fit\" requires a width and a height"),
         ("w=5,fit=outside", "\"fit\" requires a width and a height"),
     ])
-    func `that cannot be read are refused by name`(text: String, problem: String) {
+    func `invalid image options are refused by name`(text: String, problem: String) {
         #expect {
             try ImageOptions(text)
         } throws: { error in
@@ -84,7 +84,7 @@ struct ImageOptionsTests {
                 == options("f=png").encoding(for: AcceptedFormats([])), "an option without effect makes no other image")
     }
 
-    @Test func `are sizings as Cloudflare means them`() throws {
+    @Test func `sizing options mean the same as at Cloudflare`() throws {
         #expect(try options("q=5").sizing == nil)
         let table: [(String, ImageSizing.Fit, Bool)] = [
             ("w=9", .inside, false), ("w=9,fit=contain", .inside, true), ("w=9,h=8,fit=cover", .cover, true),
@@ -105,7 +105,7 @@ struct ImageOptionsTests {
     }
 
     @Test(arguments: [("inside", "scale-down"), ("fill", "squeeze")])
-    func `name a shape in the words of CSS or of Cloudflare, with one value for both`(css: String, cloudflare: String)
+    func `a shape has a name from CSS and one from Cloudflare, with the same meaning`(css: String, cloudflare: String)
         throws
     {
         let named = try options("w=9,h=8,fit=\(css)")
@@ -113,7 +113,7 @@ struct ImageOptionsTests {
         #expect(try named.sizing == options("w=9,h=8,fit=\(cloudflare)").sizing)
     }
 
-    @Test func `never make a giant image of a sliver`() throws {
+    @Test func `a sliver never becomes a giant image`() throws {
         for (text, width, height) in [
             ("w=100", 100, 8192), ("h=100,fit=contain", 8192, 100), ("w=8192", 8192, 4096), ("w=100,dpr=4", 100, 2048),
             ("h=2048,dpr=4", 1024, 2048),
@@ -123,7 +123,7 @@ struct ImageOptionsTests {
         }
     }
 
-    @Test func `choose the format that the client reads`() throws {
+    @Test func `options choose a format that the client accepts`() throws {
         #expect(try options("w=9").encoding(for: AcceptedFormats(["image/webp"])) == .encoder(.webp(quality: 80)))
         #expect(try options("w=9,q=50").encoding(for: AcceptedFormats()) == .likeOriginal(.init(quality: 50)))
         #expect(try options("f=webp").encoding(for: AcceptedFormats()) == .encoder(.webp(quality: 80)))
@@ -140,7 +140,7 @@ struct ImageOptionsTests {
         #expect(try options("f=png,q=9").encoding(for: AcceptedFormats(["image/webp"])) == .encoder(.png()))
     }
 
-    @Test func `can ask for each format that the library writes`() {
+    @Test func `options can request each format that the library writes`() {
         let written = ImageOptions.Format.allCases.compactMap { format -> ImageFormat? in
             guard let encoding = try? options("f=\(format.rawValue)").encoding(for: AcceptedFormats()),
                 case .encoder(let encoder) = encoding
@@ -166,7 +166,7 @@ struct AcceptedFormatsTests {
         ("image/webp,image/jpeg;q=0.9", true), ("image/webp;q=x", false), ("image/webp;q=2", false),
         ("image/webpx", false), ("text/image/webp", false), (",,;,", false),
     ])
-    func `asks for WebP when it names it, and nothing better`(line: String, isWebP: Bool) {
+    func `Accept allows WebP if it names WebP, and nothing better`(line: String, isWebP: Bool) {
         #expect(AcceptedFormats([line]).isWebP == isWebP)
     }
 
@@ -175,7 +175,7 @@ struct AcceptedFormatsTests {
         ("image/avif;q=0.9,image/webp", false), ("image/webp,*/*", false), ("image/avif;q=0", false),
         ("image/avif;q=0.5,image/*", false), ("image/avif;q=0.9,image/webp;q=0.9,image/jpeg;q=0.9", true),
     ])
-    func `asks for AVIF when it names it, and prefers nothing to it`(line: String, isAVIF: Bool) {
+    func `Accept allows AVIF if it names AVIF and prefers nothing to it`(line: String, isAVIF: Bool) {
         #expect(AcceptedFormats([line]).isAVIF == isAVIF)
     }
 
@@ -184,12 +184,12 @@ struct AcceptedFormatsTests {
         ("*/*", false), ("application/json", false), ("image/png;q=0", false), ("", false), ("text/image/png", false),
         ("image/png;q=x", false), ("image/png;q=1.5", false), ("image/png; q=0, image/jpeg", true),
     ])
-    func `asks for an image when it names an image's type`(line: String, isImage: Bool) {
+    func `Accept asks for an image if it names an image type`(line: String, isImage: Bool) {
         #expect(AcceptedFormats([line]).isImage == isImage)
         #expect(!AcceptedFormats([]).isImage)
     }
 
-    @Test func `may come in several lines`() {
+    @Test func `Accept may span several lines`() {
         #expect(AcceptedFormats(["text/html", "image/webp"]).isWebP)
         #expect(!AcceptedFormats(["image/webp;q=0.1", "image/*"]).isWebP)
         #expect(!AcceptedFormats([]).isWebP && !AcceptedFormats([]).isAVIF)

@@ -9,20 +9,20 @@ struct ImagePresetsTests {
         try ImagePresets([("card", "w=400,h=300,fit=cover,format=auto"), ("icon", "w=32")], defaults: defaults)
     }
 
-    @Test func `are what their options are`() throws {
+    @Test func `a preset stands for its options`() throws {
         let reading = try presets().options("card")
         #expect(reading.options == (try ImageOptions("w=400,h=300,fit=cover,format=auto")) && reading.isPreset)
         #expect(try presets().options("w=32").options == presets().options("icon").options)
     }
 
-    @Test func `are changed by the options behind them, each once`() throws {
+    @Test func `options after a preset override it, each once`() throws {
         #expect(try presets().options("card,dpr=2,w=200").options == ImageOptions("w=200,h=300,fit=cover,dpr=2"))
         for text in ["card,", "card,card", "card,q=1,q=2", "icon,fit=cover", "q=5,card"] {
             #expect(throws: ImageOptionError.self, "\(text)") { try presets().options(text[...]) }
         }
     }
 
-    @Test func `take the default options that they do not give, as do URLs without a preset`() throws {
+    @Test func `default options fill in options that a preset or a URL leaves open`() throws {
         let presets = try presets("q=70,metadata=keep,fit=contain")
         #expect(try presets.options("w=9").options == ImageOptions("w=9,q=70,metadata=keep,fit=contain"))
         #expect(try presets.options("card").options.fit == .cover)
@@ -30,12 +30,12 @@ struct ImagePresetsTests {
         #expect(try presets.options("w=9,q=5").options.quality == 5)
     }
 
-    @Test func `an unknown one is refused by name`() throws {
+    @Test func `an unknown preset is refused by name`() throws {
         let error = #expect(throws: ImageOptionError.self) { try presets().options("poster") }
         #expect(error?.message.contains("no preset \"poster\"") == true)
     }
 
-    @Test func `nothing else is accepted where they are required`() throws {
+    @Test func `only presets are accepted if they are required`() throws {
         var presets = try presets()
         presets.areRequired = true
         #expect(try presets.options("card").isPreset)
@@ -50,7 +50,7 @@ struct ImagePresetsTests {
         ("", "w=1"), ("a b", "w=1"), ("a=b", "w=1"), ("é", "w=1"), ("a", ""), ("a", "w=0"), ("a", "solarize=1"),
         ("a", "w=9,fit=cover"), ("a", "icon"),
     ])
-    func `that cannot be used are errors of the configuration`(name: String, options: String) {
+    func `an unusable preset is a configuration error`(name: String, options: String) {
         let failure = #expect(throws: ImagePresets.Failure.self) { try ImagePresets([(name, options)]) }
         #expect(failure?.name == name)
         #expect(throws: ImagePresets.Failure.self) { try ImagePresets([("a", "w=1"), ("a", "w=2")]) }
@@ -77,7 +77,7 @@ struct ImageRestrictionsTests {
         "w=64", "w=64,h=128", "w=128,h=128,dpr=3,q=65", "w=64,q=80", "w=64,h=64,fit=cover,dpr=1.5",
         "w=64,h=64,fit=cover,gravity=top-left", "w=64,frame=0", "still,w=64",
     ])
-    func `what widths allow with them`(text: String) throws { _ = try check(text) }
+    func `restricted widths allow their sizes and presets`(text: String) throws { _ = try check(text) }
 
     @Test(arguments: [
         "w=65", "h=64", "w=64,h=65", "w=64,h=64,dpr=1.01", "w=64,q=79", "w=64,h=64,blur=1", "w=64,h=64,fit=outside",
@@ -85,7 +85,7 @@ struct ImageRestrictionsTests {
         "w=64,h=64,fit=pad,background=ff0001", "w=64,h=64,fit=cover,fp=0.25x0.5", "w=64,frame=1", "w=64,frame=999",
         "still,frame=4", "f=thumbhash",
     ])
-    func `what widths forbid with them`(text: String) {
+    func `restricted widths forbid other sizes and options`(text: String) {
         #expect(throws: ImageRequestError.self) { try check(text) }
     }
 
@@ -108,7 +108,7 @@ struct ImageRestrictionsTests {
         #expect(try check("w=64,dpr=3") { $0.heights = [8000] }.sizing?.height == 8192 / 3)
     }
 
-    @Test func `each list holds alone, too, and a refusal tells what is allowed`() throws {
+    @Test func `each list applies on its own, and a refusal names the allowed values`() throws {
         let table: [(String, String, (inout ImageRestrictions) -> Void)] = [
             ("h=5", "\"height\" must be one of 6, 7", { $0.heights = [7, 6] }),
             ("w=5,dpr=2", "\"dpr\" must be one of 1.0, 3.0", { $0.devicePixelRatios = [1, 3] }),

@@ -7,7 +7,7 @@ import URLSigning
 
 @testable import ImageProxy
 
-@Suite("Which images are made")
+@Suite("The rules for images")
 struct ImageRulesTests {
     private var rules: ImageRules {
         var rules = ImageRules(origin: "https://origin.example/base")
@@ -21,7 +21,7 @@ struct ImageRulesTests {
         try rules.operation(target: target, accept: [accept], now: 1000)
     }
 
-    @Test func `those of the origin, whose path stands behind the options`() throws {
+    @Test func `the path behind the options is resolved against the origin`() throws {
         let operation = try operation("/image/w=9/a.jpg?v=1", rules)
         #expect(operation.request.file.url == "https://origin.example/base/a.jpg?v=1")
         #expect(operation.request.sizing == .init(width: 9, height: 8192))
@@ -45,14 +45,14 @@ struct ImageRulesTests {
         "https://origin.example/base/..%2fx.jpg", "..%2fx.jpg", "..;/x.jpg", "a/%252e%252e/%252e%252e/x.jpg",
         "https://origin.example/base/%zz",
     ])
-    func `nothing of the origin that lies outside its base path`(original: String) {
+    func `a path outside the origin's base path is refused`(original: String) {
         var rules = rules
         // Nor where a pattern would allow it.
         rules.allowedHosts = AllowedHosts(["*.example", "origin.example"])
         #expect(throws: ImageRequestError.self) { try operation("/image/w=9/\(original)", rules) }
     }
 
-    @Test func `and those of the hosts that are allowed`() throws {
+    @Test func `only allowed hosts are served besides the origin`() throws {
         var rules = rules
         #expect(throws: ImageRequestError.host) { try operation("/image/w=9/https://b.example/a.jpg", rules) }
         #expect(throws: ImageRequestError.host) { try operation("/image/w=9/https://origin.example:8443/a.jpg", rules) }
@@ -63,7 +63,7 @@ struct ImageRulesTests {
         #expect(throws: ImageRequestError.host) { try operation("/image/w=9/http://169.254.169.254/", rules) }
     }
 
-    @Test func `only in the widths that are allowed, where some are`() throws {
+    @Test func `only allowed widths are served if widths are restricted`() throws {
         var rules = rules
         rules.restrictions.widths = [64, 128]
         #expect(try operation("/image/w=64,h=128/a.jpg", rules).request.sizing?.width == 64)
@@ -71,7 +71,7 @@ struct ImageRulesTests {
         #expect(throws: ImageRequestError.width(nil)) { try operation("/image/h=64/a.jpg", rules) }
     }
 
-    @Test func `only by URLs that are signed, where there are keys`() throws {
+    @Test func `only signed URLs are served if there are keys`() throws {
         var rules = rules
         let signer = URLSigner(try SigningKeys(text: "k:AAECAwQFBgcICQoLDA0ODw=="))
         rules.signer = signer
@@ -87,7 +87,7 @@ struct ImageRulesTests {
         #expect(throws: ImageRequestError.signature(.wrong)) { try self.operation(other, rules) }
     }
 
-    @Test func `whatever stands in a URL, it is an order for a host that is allowed, or a refusal`() throws {
+    @Test func `random URLs give an image of an allowed host or a refusal`() throws {
         var generator = SeededGenerator(seed: 5)
         let pieces = [
             "w=", "h=", "fit=", "cover", "f=", "auto", "dpr=", "g=", "0.5x0.5", "bg=", "fff", "blur=", "1", "64",
@@ -114,7 +114,7 @@ struct ImageRulesTests {
         #expect(orders > 1000)
     }
 
-    @Test func `nothing of a client's own fields goes to the origin, so that all share one image`() throws {
+    @Test func `a client's own fields are not sent to the origin, so that clients share one image`() throws {
         let operation = try operation("/image/w=9/a.jpg", rules, accept: "image/png")
         #expect(operation.request.file.fields == [.accept: "image/webp, image/png, image/jpeg"])
     }
@@ -132,7 +132,7 @@ struct ImageFailureTests {
         Response(imageFailure: ImageCacheError(code, url: "http://10.0.0.1/secret", message: "reason"))
     }
 
-    @Test func `the right status, a short JSON body, and nothing to be cached`() {
+    @Test func `a failure has the right status and a short JSON body, and is not cached`() {
         let table: [(ImageCacheError.Code, Int, String)] = [
             (.status(404), 404, "not-found"), (.status(410), 410, "gone"), (.status(401), 403, "origin-forbids"),
             (.status(403), 403, "origin-forbids"), (.status(500), 502, "origin-status"),
@@ -164,7 +164,7 @@ struct ImageFailureTests {
     }
 
     @Test(arguments: [ImageFormat.jpeg2000, .svg, .tiff, .jpegXL])
-    func `a format that is known and not read is named`(_ format: ImageFormat) {
+    func `a known but unsupported format is named in the response`(_ format: ImageFormat) {
         let cause = ImageCodecError(.unsupportedFormat, format: format, "unsupported format: \(format)")
         let response = Response(
             imageFailure: ImageCacheError(.undecodable(.unsupportedFormat), url: "/a", message: "", cause: cause))
@@ -177,7 +177,7 @@ struct ImageFailureTests {
             String(decoding: bytes, as: UTF8.self).contains("The original is \(format.name), which is not supported"))
     }
 
-    @Test func `a file of a known format and an unsupported kind is named too, and other bytes are no image`() {
+    @Test func `an unsupported kind of a known format is named, and other bytes are reported as no image`() {
         for (format, name, words) in [
             (ImageFormat.jpeg, "unsupported-format", "The original is JPEG of a kind that is not supported."),
             (nil, "not-an-image", "The original is not a JPEG, PNG, WebP, GIF, AVIF or HEIF image."),
@@ -193,7 +193,7 @@ struct ImageFailureTests {
         }
     }
 
-    @Test func `who may not have it is told so by 403, who asked wrongly by 400`() {
+    @Test func `a forbidden request is answered with 403, and an invalid one with 400`() {
         let table: [(ImageRequestError, Int)] = [
             (.host, 403), (.signature(.missing), 403), (.signature(.malformed), 403),
             (.signature(.unknownKey("k")), 403),

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("An image's URL")
 struct ImageTargetTests {
-    @Test func `has options before the path, and the origin's own query behind it`() throws {
+    @Test func `an image target has options before the path and keeps the origin's query`() throws {
         for (target, options, path) in [
             ("w=1/a.jpg", "w=1", "/a.jpg"), ("w=1,h=2/a/b.jpg?w=5,x=/y", "w=1,h=2", "/a/b.jpg?w=5,x=/y"),
             ("w=1//a.jpg", "w=1", "//a.jpg"), ("w=1/.a/..b/c..?q=/../x", "w=1", "/.a/..b/c..?q=/../x"),
@@ -18,7 +18,7 @@ struct ImageTargetTests {
         }
     }
 
-    @Test func `may name another host, also when somebody on the way has made one slash of two`() throws {
+    @Test func `an image target may name another host, even with one slash instead of two`() throws {
         for (target, url, host, port) in [
             ("w=1/https://b.example/c.jpg?d", "https://b.example/c.jpg?d", "b.example", 443),
             ("w=1/http://b.example/", "http://b.example/", "b.example", 80),
@@ -38,7 +38,7 @@ struct ImageTargetTests {
         "", "w=1", "w=1/", "/a.jpg", "w=1?x/a", "w=1/../a", "w=1/a/..", "w=1/./a", "w=1/%2e%2E/a", "w=1/a/.%2e?x",
         "w=1/https://b.example/../a",
     ])
-    func `that cannot be read is refused`(target: String) {
+    func `an invalid image target is refused`(target: String) {
         #expect(throws: ImageOptionError.self) { try ImageTarget(target[...]) }
     }
 
@@ -48,11 +48,11 @@ struct ImageTargetTests {
         "https://b.example\\@c/a", "https://[::1/a", "https://::1/a", "https://b.example:80:80/a", "ftp://a/b",
         "file:///etc/passwd", "file:/etc/passwd", "gopher://127.0.0.1:70/", "x-y+z.1:/a",
     ])
-    func `of another scheme, or whose host could be understood in two ways, is nobody's`(url: String) throws {
+    func `an image target with another scheme or an ambiguous host is invalid`(url: String) throws {
         #expect(try ImageTarget("w=1/\(url)").original == .invalidURL)
     }
 
-    @Test func `may name hosts that are allowed, at the ports that are allowed`() {
+    @Test func `an image target may name only allowed hosts and ports`() {
         let hosts = AllowedHosts(["a.example", "B.example:8443", "*.c.example", "[::1]:81"])
         func isAllowed(_ authority: String, scheme: String = "https") -> Bool {
             AddressPolicy.Endpoint(authority: authority, scheme: scheme).map(hosts.contains) ?? false

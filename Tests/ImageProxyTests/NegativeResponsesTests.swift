@@ -28,7 +28,7 @@ struct NegativeResponsesTests {
         responses.known(for: operation, rules, at: begin.addingTimeInterval(time), isCurrent: isCurrent)?.seconds
     }
 
-    @Test func `hold for the time, for all images of the original, and not when the clock is set back`() throws {
+    @Test func `a failure is remembered for its time and for all images of the original`() throws {
         let responses = NegativeResponses<Int>()
         responses.note(failure(.status(404)), of: try operation(), rules, 1, at: begin)
         #expect(seconds(responses, try operation(), after: 0) == 10)
@@ -39,7 +39,7 @@ struct NegativeResponsesTests {
         #expect(seconds(responses, try operation(), after: -1) == nil)
     }
 
-    @Test func `end with the state of the original, and with the rules`() throws {
+    @Test func `a remembered failure ends when the state of the original or the rules change`() throws {
         let responses = NegativeResponses<Int>()
         responses.note(failure(.undecodable(.corrupt)), of: try operation(), rules, 7, at: begin)
         #expect(seconds(responses, try operation(), after: 1) { $0 == 7 } == 9)
@@ -50,7 +50,7 @@ struct NegativeResponsesTests {
         #expect(responses.known(for: try operation(), others, at: begin) { _ in true } == nil)
     }
 
-    @Test func `are those that are likely to last, and where the options matter those of one image`() throws {
+    @Test func `only lasting failures are remembered, for one image if its options matter`() throws {
         for (code, isKept) in [
             (ImageCacheError.Code.status(404), true), (.undecodable(.unsupportedFormat), true),
             (.undecodable(.truncated), true), (.store(.tooLarge), true), (.status(500), false), (.status(403), false),
@@ -63,7 +63,7 @@ struct NegativeResponsesTests {
     }
 
     @Test(arguments: [ImageCodecError.Code.limitExceeded, .corrupt, .truncated, .crashed, .invalidArgument])
-    func `of a way to make an image do not hold for others, as that without the frames that are damaged`(
+    func `an animation's failure does not apply without animation`(
         code: ImageCodecError.Code
     ) throws {
         let responses = NegativeResponses<Int>()
@@ -91,7 +91,7 @@ struct NegativeResponsesTests {
         return operations
     }
 
-    @Test func `of one result do not hold for another, by format, description, frame or hint`() throws {
+    @Test func `a failure of one result does not apply to another format, description, frame or hint`() throws {
         let operations = try operations()
         for (index, failing) in operations.enumerated() {
             let responses = NegativeResponses<Int>()
@@ -102,7 +102,7 @@ struct NegativeResponsesTests {
         }
     }
 
-    @Test func `of an original tell that they are, until it is known that nothing is stored of the image`() throws {
+    @Test func `a failure of an original is marked as such until the image is known to be unstored`() throws {
         let responses = NegativeResponses<Int>()
         responses.note(failure(.status(404)), of: try operation(), rules, 1, at: begin)
         func isOfOriginal(_ options: String) throws -> Bool? {
@@ -115,7 +115,7 @@ struct NegativeResponsesTests {
         #expect(seconds(responses, try operation("w=10"), after: 10) == nil)
     }
 
-    @Test func `are bounded in number, the oldest leave first`() throws {
+    @Test func `remembered failures are limited in number, and the oldest are dropped first`() throws {
         let responses = NegativeResponses<Int>()
         let limit = NegativeResponses<Int>.limit
         for number in 0...limit * 2 {
@@ -127,7 +127,7 @@ struct NegativeResponsesTests {
         #expect(seconds(responses, try operation("w=9", "0.jpg"), after: 1) == nil)
     }
 
-    @Test func `are none where the lifetime is zero`() throws {
+    @Test func `no failure is remembered if the lifetime is zero`() throws {
         var rules = rules
         rules.negativeLifetime = 0
         let responses = NegativeResponses<Int>()

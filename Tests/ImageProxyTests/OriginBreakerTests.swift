@@ -2,7 +2,7 @@ import Testing
 
 @testable import ImageProxy
 
-@Suite("Which requests an origin gets while some fail")
+@Suite("The circuit breaker of an origin")
 struct OriginBreakerTests {
     /// A breaker, and a clock that stands still until it is moved.
     private final class Subject {
@@ -46,7 +46,7 @@ struct OriginBreakerTests {
     private func paths(_ count: Int) -> [String] { (0..<count).map { "/bad/\($0)" } }
 
     @Test(arguments: [1, 9])
-    func `failures of one client on any number of paths refuse nothing to others`(distinctPaths: Int) {
+    func `failures of one client on any number of paths do not affect other clients`(distinctPaths: Int) {
         let subject = Subject()
         subject.ask("victim", ["/good"], .answered)
         for round in 0..<100 {
@@ -57,7 +57,7 @@ struct OriginBreakerTests {
         }
     }
 
-    @Test func `a client that is alone and fails on several paths is refused, and nobody else`() {
+    @Test func `a single client that fails on several paths is refused, and no other client is`() {
         let subject = Subject()
         subject.ask("attacker", paths(4), .failed)
         #expect(subject.permit("attacker", "/good") == nil && !subject.isAvailable)
@@ -69,7 +69,7 @@ struct OriginBreakerTests {
         #expect(subject.permit("attacker") == nil && subject.isAvailable)
     }
 
-    @Test func `a path that one client asks for again and again gets its own failures`() {
+    @Test func `a client that repeats one failing path is not refused`() {
         let subject = Subject()
         #expect(subject.ask("a", Array(repeating: "/bad", count: 100), .failed))
         #expect(subject.isClosed && subject.ask("a", ["/good"], .answered))
@@ -84,7 +84,7 @@ struct OriginBreakerTests {
         #expect(subject.isClosed)
     }
 
-    @Test func `the failures of most clients refuse all, and the first to try is one that has not failed`() throws {
+    @Test func `failures of most clients refuse all, and a client without failures probes first`() throws {
         let subject = Subject()
         for client in ["a", "b", "c"] { subject.ask(client, ["/x"], .failed) }
         #expect(subject.isClosed)
@@ -98,7 +98,7 @@ struct OriginBreakerTests {
         #expect(subject.permit("a") != nil)
     }
 
-    @Test func `a failing client's try keeps out no other, and its end then decides nothing`() throws {
+    @Test func `a failing client's probe does not delay another client's, and its failure is then ignored`() throws {
         let subject = Subject()
         for client in ["a", "b"] { subject.ask(client, ["/x", "/x"], .failed) }
         #expect(subject.permit("a") == nil)
@@ -111,7 +111,7 @@ struct OriginBreakerTests {
         #expect(subject.isClosed)
     }
 
-    @Test func `a minority of failing clients refuses nothing to the others`() {
+    @Test func `a minority of failing clients does not affect the others`() {
         let subject = Subject()
         for client in ["a", "b", "c"] { subject.ask(client, ["/good"], .answered) }
         for round in 0..<20 {
@@ -121,7 +121,7 @@ struct OriginBreakerTests {
         }
     }
 
-    @Test func `two failing clients close nothing to others whose requests are few and answered`() {
+    @Test func `two failing clients do not affect others with few successful requests`() {
         let subject = Subject(failures: 10)
         for round in 0..<20 {
             for failure in 0..<9 {
@@ -136,7 +136,7 @@ struct OriginBreakerTests {
         #expect(subject.isClosed && subject.changes.isEmpty)
     }
 
-    @Test func `a failed try doubles the pause, a cancelled one is repeated, and one that does not end is given up`()
+    @Test func `a failed probe doubles the pause, a cancelled one is repeated, and an endless one is given up`()
         throws
     {
         let subject = Subject()
@@ -162,7 +162,7 @@ struct OriginBreakerTests {
         #expect(subject.isClosed && subject.ask("a", paths(3), .failed), "the count begins again")
     }
 
-    @Test func `requests that began before it opened decide nothing, and clients are forgotten after a minute`() throws
+    @Test func `requests from before the circuit opened do not count, and clients are forgotten after a minute`() throws
     {
         let subject = Subject()
         let old = try #require(subject.permit("a"))
@@ -176,7 +176,7 @@ struct OriginBreakerTests {
         #expect(other.isClosed)
     }
 
-    @Test func `an origin that fails suddenly for its many clients is left alone after few of their requests`() {
+    @Test func `a sudden failure of an origin with many clients opens the circuit after a few requests`() {
         let subject = Subject(failures: 10)
         let clients = (0..<500).map { "client \($0)" }
         for _ in 0..<10 { for client in clients { subject.ask(client, ["/good"], .answered) } }

@@ -57,7 +57,7 @@ struct OriginHealthTests {
         }
     }
 
-    @Test func `a client that fails is refused, tries once after the pause, and is served again when that succeeds`()
+    @Test func `a failing client is refused, probes after the pause, and is served again after a success`()
         throws
     {
         let health = health()
@@ -113,7 +113,9 @@ struct OriginHealthTests {
     }
 
     @Test(arguments: [nil, HTTPResponse.Status.serviceUnavailable])
-    func `failures of another origin that it redirects to are not its own`(status: HTTPResponse.Status?) async throws {
+    func `failures of a redirect's target do not count for the redirecting origin`(status: HTTPResponse.Status?)
+        async throws
+    {
         let health = health()
         let gate = OriginGate(name: "shop", base: OriginBase("https://shop.example"), health: health) { _ in
             .anyAddress
@@ -127,7 +129,7 @@ struct OriginHealthTests {
         #expect(health.snapshot.failures == 0 && health.snapshot.isAvailable)
     }
 
-    @Test func `a gate refuses what is for a failing origin, and passes what is for other hosts`() async throws {
+    @Test func `a gate refuses requests for a failing origin, and passes those for other hosts`() async throws {
         let health = health(failures: 2)
         var authorization = OriginGate.Authorization()
         authorization.fields = [.authorization: "Bearer secret"]
@@ -150,7 +152,7 @@ struct OriginHealthTests {
         #expect(response.head.status == .serviceUnavailable && response.head.headerFields[.retryAfter] == "1")
     }
 
-    @Test func `what only an origin's keys open has a namespace of its own`() {
+    @Test func `responses that need an origin's credentials have their own namespace`() {
         func gate(_ fields: HTTPFields) -> OriginGate {
             var authorization = OriginGate.Authorization()
             authorization.fields = fields
@@ -190,7 +192,7 @@ struct OriginHealthTests {
         #expect(traffic.counts == [.success: 8, .serverError: 1, .failed: 1])
     }
 
-    @Test func `without a breaker the traffic is counted all the same`() throws {
+    @Test func `traffic is counted without a breaker too`() throws {
         let health = OriginHealth(nil, now: { [clock] in clock.now })
         for _ in 0..<3 { health.finished(.responded(.notFound), try health.begin(asker())) }
         #expect(health.snapshot.traffic.counts == [.clientError: 3])

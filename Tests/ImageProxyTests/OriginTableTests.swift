@@ -3,7 +3,7 @@ import Testing
 
 @testable import ImageProxy
 
-@Suite("Which origin a request is for")
+@Suite("The table of origins")
 struct OriginTableTests {
     private func table(_ patterns: [String]) throws -> OriginTable<String> {
         OriginTable(try patterns.map { (try OriginPattern($0), $0) })
@@ -37,7 +37,7 @@ struct OriginTableTests {
         #expect(table.value(authority: nil, target: "/a") == "/")
     }
 
-    @Test func `a name with a port is more particular than a name, that than those below one, and that than any host`()
+    @Test func `a name with a port precedes a name, then a wildcard, then any host`()
         throws
     {
         let table = try table([
@@ -54,7 +54,7 @@ struct OriginTableTests {
         #expect(table.value(authority: "example", target: "/x") == nil)
     }
 
-    @Test func `a host that a pattern names is the service's own, whatever the path`() throws {
+    @Test func `a host in a pattern belongs to the service, whatever its path`() throws {
         let table = try table(["photos.example/raw/", "*.cdn.example", "api.example:8443", "/"])
         for (host, isNamed) in [
             ("photos.example", true), ("PHOTOS.example.:9", true), ("a.cdn.example", true), ("cdn.example", false),
@@ -71,7 +71,7 @@ struct OriginTableTests {
         #expect(table.value(authority: "a.example", target: "/x") == nil)
     }
 
-    @Test func `a port that is not there is 80`() throws {
+    @Test func `a missing port counts as 80`() throws {
         let table = try table(["a.example:80", "*.b.example:80"])
         #expect(table.value(authority: "a.example", target: "/") == "a.example:80")
         #expect(table.value(authority: "a.example:81", target: "/") == nil)
@@ -83,11 +83,11 @@ struct OriginTableTests {
         "", "/shop", "a.example/shop", "//", "/a//b/", "/a/../b/", "/%2e%2e/", "/a?b/", "/image/", "/image/card/",
         "a.example/image/", "http://a/", "a b", "*.", "*.*.a", "*.127.0.0.1", ":80", "a:99999", "a@b", "/%zz/",
     ])
-    func `no patterns`(text: String) {
+    func `an invalid origin pattern is refused`(text: String) {
         #expect(throws: OriginPattern.Failure.self) { try OriginPattern(text) }
     }
 
-    @Test func `the part of a path behind a prefix is what the origin is asked for`() throws {
+    @Test func `the path after a prefix is requested from the origin`() throws {
         let prefix = try #require(PathPrefix("/sh%6fp/"))
         #expect(prefix.text == "/shop/")
         #expect(prefix.rest(of: "/shop/a.jpg?b=/c") == "/a.jpg?b=/c")

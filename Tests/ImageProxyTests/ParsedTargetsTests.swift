@@ -4,9 +4,9 @@ import URLSigning
 
 @testable import ImageProxy
 
-@Suite("Orders that are known already")
+@Suite("Image targets that were parsed before")
 struct ParsedTargetsTests {
-    @Test func `the same target with another Accept is another order, and new rules read it anew`() throws {
+    @Test func `a target with another Accept is parsed separately, and new rules parse it again`() throws {
         let known = ParsedTargets()
         let rules = ImageRules(origin: "https://origin.example")
         let webp = try known.operation(target: "/image/w=9,f=auto/a.jpg", accept: "image/webp", by: rules, now: 0)
@@ -22,7 +22,7 @@ struct ParsedTargetsTests {
         }
     }
 
-    @Test func `a signed URL that is known expires all the same`() throws {
+    @Test func `a remembered signed URL still expires`() throws {
         let known = ParsedTargets()
         var rules = ImageRules(origin: "https://origin.example")
         let signer = URLSigner(try SigningKeys(text: "k:AAECAwQFBgcICQoLDA0ODw=="))

@@ -23,7 +23,7 @@ struct TracingTests {
             ("00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", nil),
             ("00-0af7651916cd43dd8448eb211c80319-b7ad6b7169203331-01", nil), ("", nil), ("00", nil), ("0-0-0-0", nil),
         ] as [(String, Bool?)])
-    func `a traceparent is read as W3C Trace Context has it`(value: String, isSampled: Bool?) {
+    func `a traceparent is read as W3C Trace Context specifies`(value: String, isSampled: Bool?) {
         let context = TraceContext(value)
         #expect(context?.isSampled == isSampled)
         if let context { #expect(TraceContext(context.text) == context) }
@@ -38,7 +38,7 @@ struct TracingTests {
         return Request(head: head, client: client, peer: client, content: [], id: "one", received: .now)
     }
 
-    @Test func `the client's decision holds, and else the share is traced`() throws {
+    @Test func `the client's decision to trace is respected, and otherwise a share is traced`() throws {
         func exporter(_ share: Double) -> SpanExporter {
             var options = SpanExporter.Options()
             options.sampling = share
@@ -55,7 +55,7 @@ struct TracingTests {
         #expect(one?.id.count == 32 && one?.id != other?.id)
     }
 
-    @Test func `a message has the request and its steps, and no signature`() async throws {
+    @Test func `a trace message has the request and its steps, but no signature`() async throws {
         let messages = Locked<[[UInt8]]>([])
         let counts = Locked((sent: 0, dropped: 0))
         let exporter = SpanExporter(SpanExporter.Options()) { message in
@@ -90,7 +90,7 @@ struct TracingTests {
         #expect(spans[0].end == spans[1].start)
     }
 
-    @Test func `what the collector does not take, and what is too much, is dropped and counted`() async throws {
+    @Test func `traces that the collector refuses or that exceed the limit are dropped and counted`() async throws {
         let counts = Locked((sent: 0, dropped: 0))
         var options = SpanExporter.Options()
         (options.mostWaiting, options.batch, options.sampling) = (5, 2, 1)
@@ -110,7 +110,7 @@ struct TracingTests {
         #expect(counts.withLock { $0 } == (0, 8))
     }
 
-    @Test func `steps are recorded for a traced request alone, failed ones too`() throws {
+    @Test func `only a traced request records its steps, including failed ones`() throws {
         struct Failure: Error {}
         let trace = Trace(continuing: nil)
         #expect(RequestSteps.record(.lookUp) { 1 } == 1)

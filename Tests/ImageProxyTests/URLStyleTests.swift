@@ -44,7 +44,7 @@ struct URLStyleTests {
     }
 
     @Test(arguments: URLStyle.Name.allCases)
-    func `a number of any size, or none, is an error or an option`(_ style: URLStyle.Name) {
+    func `a number out of range or a missing one is an error or a valid option`(_ style: URLStyle.Name) {
         for value in [
             "-9223372036854775808", "-9223372036854775800", "9223372036854775807", "99999999999999999999", "inf",
             "-inf",
@@ -70,12 +70,12 @@ struct URLStyleTests {
         ),
         ("/cdn-cgi/image/gravity=0.5x0.2,fit=cover,w=1,h=2/a.png", "/image/gravity=0.5x0.2,fit=cover,w=1,h=2/a.png"),
     ])
-    func `Cloudflare's URLs`(_ theirs: String, _ ours: String) throws {
+    func `Cloudflare's URLs are translated`(_ theirs: String, _ ours: String) throws {
         #expect(try translated(.cloudflare, theirs) == ours)
         try readable(ours)
     }
 
-    @Test func `other paths beside Cloudflare's are the origin's`() throws {
+    @Test func `other paths in Cloudflare's style belong to the origin`() throws {
         #expect(try translated(.cloudflare, "/a/b.jpg") == nil)
         for style in URLStyle.Name.allCases {
             #expect(try translated(style, "/image/w=1/a.jpg") == nil, "\(style)")
@@ -109,7 +109,7 @@ struct URLStyleTests {
         ("/x/rs:fill:90:80/g:fp:0.3:0.7/plain/a.jpg", "/image/width=90,height=80,fit=crop,fp=0.3x0.7/a.jpg"),
         ("/x/cb:7/plain/a.jpg", "/image/format=auto/a.jpg"),
     ])
-    func `imgproxy's URLs`(_ theirs: String, _ ours: String) throws {
+    func `imgproxy's URLs are translated`(_ theirs: String, _ ours: String) throws {
         #expect(try translated(.imgproxy, theirs) == ours)
         try readable(ours.replacing("sharp,", with: ""))
     }
@@ -160,7 +160,7 @@ struct URLStyleTests {
         ),
         ("/unsafe/smart.jpg", "/image/format=auto/smart.jpg"),
     ])
-    func `thumbor's URLs`(_ theirs: String, _ ours: String) throws {
+    func `thumbor's URLs are translated`(_ theirs: String, _ ours: String) throws {
         #expect(try translated(.thumbor, theirs) == ours)
         try readable(ours.replacing("background=blue", with: "background=00f"))
     }
@@ -179,12 +179,12 @@ struct URLStyleTests {
             "/image/width=200,height=150,fp=0.5x0.25,fit=contain/a.jpg"
         ),
     ])
-    func `imagor's URLs`(_ theirs: String, _ ours: String) throws {
+    func `imagor's URLs are translated`(_ theirs: String, _ ours: String) throws {
         #expect(try translated(.imagor, theirs) == ours)
     }
 
     @Test(arguments: [URLStyle.Name.thumbor, .imagor])
-    func `thumbor's signatures are HMAC with SHA-1 of what follows them`(_ name: URLStyle.Name) throws {
+    func `thumbor's signatures are HMAC with SHA-1 of the rest of the path`(_ name: URLStyle.Name) throws {
         let style = URLStyle(
             name, keys: try #require(URLStyle.Key.all(in: "# of thumbor.conf\nother\nmy-security-key\n", for: name)))
         // Computed with Python's hmac and base64.urlsafe_b64encode, as thumbor's page about security says.
@@ -214,7 +214,7 @@ struct URLStyleTests {
         (.thumbor, "/unsafe/filters:quality(/a.jpg", "filters"),
         (.imagor, "/unsafe/10x10/5x5:6x6/a.jpg", "padding"), (.imagor, "/unsafe/filters:label(x)/a.jpg", "label"),
     ])
-    func `an option without an equivalent is an error that names what to use`(
+    func `an option without an equivalent is an error that names the alternative`(
         _ style: URLStyle.Name, _ target: String, _ word: String
     ) {
         do {
@@ -253,7 +253,7 @@ struct URLStyleTests {
     @Test(arguments: [
         (URLStyle.Name.imgproxy, "abc"), (.imgproxy, "zz zz"), (.thumbor, "two words"), (.imagor, "\n# none\n"),
     ])
-    func `a file without keys is refused`(_ style: URLStyle.Name, _ text: String) {
+    func `a key file without keys is refused`(_ style: URLStyle.Name, _ text: String) {
         #expect(URLStyle.Key.all(in: text, for: style) == nil)
     }
 

@@ -14,7 +14,9 @@ struct CommentedJSONTests {
         (#"{"a": [1, 2, ], }"#, #"{"a": [1, 2  ]  }"#), ("[1, // one\n]", "[1        \n]"), (#"[","]"#, #"[","]"#),
         ("12", "12"),
     ])
-    func `comments and last commas become spaces, and all else keeps its place`(text: String, plain: String) throws {
+    func `comments and trailing commas become spaces, and everything else keeps its position`(
+        text: String, plain: String
+    ) throws {
         #expect(try json(text) == plain)
     }
 
@@ -27,7 +29,7 @@ struct CommentedJSONTests {
         ("{\"a\":,}", 1, 6, "',' is not expected here"), ("/", 1, 1, "'/' is not expected here"),
         ("[\"a\n\"]", 1, 4, "this character is not expected here"),
     ])
-    func `an error has its line and column`(text: String, line: Int, column: Int, reason: String) {
+    func `a syntax error has its line and column`(text: String, line: Int, column: Int, reason: String) {
         let error = CommentedJSON.SyntaxError(line: line, column: column, reason: reason)
         #expect(throws: error) { try json(text) }
     }

@@ -22,7 +22,7 @@ import Testing
         try elements(text, pieces: pieces).map { String(decoding: $0.value, as: UTF8.self) }
     }
 
-    @Test func `an array is taken apart, wherever its pieces end`() throws {
+    @Test func `an array is split into its elements, whatever pieces the text comes in`() throws {
         let text = #" [1, "a,]\"" ,{"b":[1,2,{}]}, -0.5e+3,null,[],"é"] "#
         for pieces in 1...9 {
             #expect(
@@ -33,7 +33,7 @@ import Testing
         #expect(try values("[]").isEmpty && values("{ }").isEmpty)
     }
 
-    @Test func `an object is taken apart with its names`() throws {
+    @Test func `an object is split into its members with their names`() throws {
         let found = try elements(#"{"a\n":1,"b":{"a":2}}"#, pieces: 2)
         #expect(found.map(\.name) == ["a\n", "b"])
         #expect(found.map { String(decoding: $0.value, as: UTF8.self) } == ["1", #"{"a":2}"#])
@@ -47,21 +47,21 @@ import Testing
         "[\"\n\"]",
         "[1}", "{\"a\":1]", "[NaN]", "<html>", "[1] x", "[\"a]",
     ])
-    func `what is no array or object is refused`(_ text: String) {
+    func `text that is not an array or object is refused`(_ text: String) {
         for pieces in [1, 100] { #expect(throws: JSONFault.self) { try elements(text, pieces: pieces) } }
     }
 
-    @Test func `a fault names its line and byte`() {
+    @Test func `a JSON error names its line and byte`() {
         let fault = #expect(throws: JSONFault.self) { try elements("[\n1,\n x]", pieces: 4) }
         #expect(fault?.place == JSONPlace(line: 3, byte: 6))
         #expect(fault?.description == "line 3, byte 6: 'x' is not expected here")
     }
 
-    @Test func `too deep a nesting is refused, and not recursed into`() {
+    @Test func `nesting that is too deep is refused without recursion`() {
         #expect(throws: JSONFault.self) { try elements(String(repeating: "[", count: 100_000), pieces: 5000) }
     }
 
-    @Test func `agrees with Foundation about random texts`() throws {
+    @Test func `the parser agrees with Foundation on random texts`() throws {
         var generator = SeededGenerator(for: "JSONElements")
         let parts = [
             "[", "]", "{", "}", ",", ":", "\"a\"", "1", "-0", "1.5e3", "true", "null", " ", "\n", "\"\\u00e9\"", "x",
@@ -90,13 +90,13 @@ import Testing
         ("/foo", #"["bar","baz"]"#), ("/foo/0", #""bar""#), ("/", "0"), ("/a~1b", "1"), ("/c%d", "2"), ("/e^f", "3"),
         ("/g|h", "4"), (#"/i\j"#, "5"), (#"/k"l"#, "6"), ("/ ", "7"), ("/m~0n", "8"),
     ])
-    func `find what RFC 6901 says`(_ text: String, _ value: String) throws {
+    func `JSON pointers find the values that RFC 6901 gives`(_ text: String, _ value: String) throws {
         let pointer = try #require(JSONPointer(text))
         #expect(pointer.value(in: document).map { String(decoding: $0, as: UTF8.self) } == value)
         #expect(pointer.description == text)
     }
 
-    @Test func `tell members apart that are equal only by canonical equivalence`() throws {
+    @Test func `JSON pointers distinguish members that are equal only by canonical equivalence`() throws {
         let document = Array("{\"e\u{301}\":1,\"\u{E9}\":2,\"\u{301}\":3}".utf8)
         #expect(try #require(JSONPointer("/e\u{301}")).value(in: document) == Array("1".utf8))
         #expect(try #require(JSONPointer("/\u{E9}")).value(in: document) == Array("2".utf8))
@@ -105,7 +105,7 @@ import Testing
         #expect(JSONPointer("/e\u{301}") != JSONPointer("/\u{E9}"))
     }
 
-    @Test func `find nothing where there is nothing`() throws {
+    @Test func `JSON pointers to missing members find nothing`() throws {
         for text in ["/x", "/foo/2", "/foo/00", "/foo/-", "/foo/0/1", "/a/b"] {
             #expect(try #require(JSONPointer(text)).value(in: document) == nil, "\(text)")
         }

@@ -23,7 +23,7 @@ import Testing
         #expect(cache.statistics.bytes == 1500)
     }
 
-    @Test func `whatever variant is removed first, the others are still found by their original`() {
+    @Test func `removing any variant first keeps the others removable by their original`() {
         for first in 0..<40 {
             let cache = TestCache<Int>()
             for variant in 0..<40 { cache.insert(variant, for: TestKey("o", variant), cost: 1) }
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `everything is counted`() throws {
+    @Test func `statistics count all operations`() throws {
         let cache = TestCache<String>(limits: try MemoryCacheLimits(capacity: 100, preferredUsage: 60))
         cache.insert("a", for: TestKey("a"), cost: 50)
         cache.insert("a", for: TestKey("a"), cost: 60)
@@ -59,7 +59,7 @@ import Testing
         #expect(cache.statistics.entries == 0)
     }
 
-    @Test func `values are released when they leave, whichever way that is`() throws {
+    @Test func `values are released however they leave the cache`() throws {
         let cache = TestCache<Picture>(limits: try MemoryCacheLimits(capacity: 100, preferredUsage: 60))
         let ways: [(String, () -> Void)] = [
             ("remove", { cache.remove(TestKey("x")) }),

@@ -16,7 +16,7 @@ private struct Framed: Sendable {
     }
 
     @Test
-    func `an image that a caller still holds is found again after a purge, as the same object and with its cost`() {
+    func `a purged image that a caller holds is found again as the same object, with its cost`() {
         let held = Picture("held")
         cache.insert(held, for: TestKey("held"), cost: 30)
         cache.insert(Picture("gone"), for: TestKey("gone"), cost: 30)
@@ -30,7 +30,7 @@ private struct Framed: Sendable {
         #expect(cache.statistics.counts.heldHits == 1)
     }
 
-    @Test func `once the caller lets go, a purged image is gone`() {
+    @Test func `a purged image is gone after its caller releases it`() {
         weak var picture: Picture?
         do {
             let held = Picture("a")
@@ -60,7 +60,7 @@ private struct Framed: Sendable {
         #expect(cache.value(for: TestKey("o3")) == nil)
     }
 
-    @Test func `one too large to be kept is found as long as a caller holds it, and purges nothing`() {
+    @Test func `an image too large to keep is found while a caller holds it, and purges nothing`() {
         do {
             let large = Picture("large")
             #expect(cache.insert(large, for: TestKey("large"), cost: 101) == false)

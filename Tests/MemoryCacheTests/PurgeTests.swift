@@ -95,7 +95,7 @@ import Testing
         #expect(cache.statistics.entries == 1)
     }
 
-    @Test func `without limits given, the capacity is 100 MiB and the preferred usage 60 MiB`() {
+    @Test func `the default capacity is 100 MiB and the default preferred usage 60 MiB`() {
         let cache = TestCache<Int>()
         #expect(cache.limits.capacity == 104_857_600)
         #expect(cache.limits.preferredUsage == 62_914_560)
@@ -139,7 +139,7 @@ import Testing
         #expect((try? MemoryCacheLimits(capacity: .max))?.preferredUsage == .max / 10 * 6 + 4)
     }
 
-    @Test func `a lower capacity purges at once; one that the usage equals does not`() throws {
+    @Test func `a lower capacity purges at once, unless the usage fits`() throws {
         let cache = try cache()
         for key in ["a", "b", "c"] { cache.insert(key, for: TestKey(key), cost: 20) }
         cache.setLimits(try MemoryCacheLimits(capacity: 60, preferredUsage: 10))

@@ -12,7 +12,7 @@ import Testing
 struct CgroupTests {
     private static let limit: Int64 = 256 << 20
 
-    @Test func `without the monitor, a service that decodes 2,000 images is killed`() async throws {
+    @Test func `a service that decodes 2,000 images is killed without the monitor`() async throws {
         let folder = try MemoryCgroup(limit: Self.limit)
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = folder.folder as String] in
             try MemoryCgroup.enter(path)
@@ -20,7 +20,7 @@ struct CgroupTests {
         }
     }
 
-    @Test func `with the monitor it stays alive: a warning purges to what is preferred`() async throws {
+    @Test func `a warning of the monitor keeps a service alive by purging to the preferred usage`() async throws {
         let folder = try MemoryCgroup(limit: Self.limit)
         await #expect(processExitsWith: .success) { [path = folder.folder as String] in
             try MemoryCgroup.enter(path)
@@ -33,7 +33,7 @@ struct CgroupTests {
     }
 
     @Test
-    func `with the monitor it stays alive also when it would rather keep everything: critical pressure empties`()
+    func `critical pressure keeps a service alive that prefers to keep everything`()
         async throws
     {
         let folder = try MemoryCgroup(limit: Self.limit)
@@ -47,7 +47,8 @@ struct CgroupTests {
         }
     }
 
-    @Test func `it stays alive with the kernel's events alone, when nobody tells the monitor of growth`() async throws {
+    @Test func `the kernel's events alone keep a service alive if the monitor is not notified of growth`() async throws
+    {
         let folder = try MemoryCgroup(limit: Self.limit)
         await #expect(processExitsWith: .success) { [path = folder.folder as String] in
             try MemoryCgroup.enter(path)

@@ -21,7 +21,7 @@ import Testing
             (1000, 300, nil), (1000, 200, .warning), (1000, 101, .warning), (1000, 100, .critical), (0, 0, nil),
             (900, 5000, nil),
         ] as [(Int, Int, MemoryPressure?)])
-    func `of a limit of 1000 bytes, 800 are a warning and 900 critical, page cache not counted`(
+    func `memory use is a warning at 80 percent of a limit and critical at 90, without page cache`(
         _ usage: Int, _ cache: Int, _ pressure: MemoryPressure?
     ) throws {
         let v2 = try FakeSystemFiles.version2()
@@ -38,7 +38,7 @@ import Testing
         #expect(reading(v1).pressure == pressure)
     }
 
-    @Test func `the limit of a cgroup above counts as well, and so does memory.high`() throws {
+    @Test func `the limit of a parent cgroup counts too, and so does memory.high`() throws {
         let stand = try FakeSystemFiles.version2()
         try stand.write("2000", to: "/cgroup/service/memory.max")
         try stand.write("1700", to: "/cgroup/service/memory.current")
@@ -48,7 +48,7 @@ import Testing
         #expect(reading(stand).reason.contains("/cgroup/service"))
     }
 
-    @Test func `a limit that changes counts from the next look on`() throws {
+    @Test func `a changed limit applies from the next check`() throws {
         let stand = try FakeSystemFiles.version2()
         let sources = PressureSources(files: stand.files, configuration: .init())
         #expect(sources.reading().pressure == nil)
@@ -56,7 +56,7 @@ import Testing
         #expect(sources.reading().pressure == .critical)
     }
 
-    @Test func `the next look is due when a quarter of the room may be used up`() throws {
+    @Test func `the next check is due when a quarter of the remaining room may be used up`() throws {
         let stand = try FakeSystemFiles.version2()
         for (usage, credit) in [(0, 200), (400, 100), (796, 3), (800, 25), (880, 5), (950, 3)] {
             try stand.write("\(usage)", to: "/cgroup/service/worker/memory.current")
@@ -65,8 +65,7 @@ import Testing
     }
 
     @Test
-    func `growth within the credit is free; beyond it, the one who grows tells the observers before it goes on`() throws
-    {
+    func `growth within the credit is free, and further growth notifies the observers before it continues`() throws {
         let stand = try FakeSystemFiles.version2()
         let monitor = MemoryPressureMonitor(configuration: .init(), files: stand.files)
         let reports = Reports(monitor)
@@ -98,7 +97,7 @@ import Testing
         var original: Number { self }
     }
 
-    @Test func `where there is neither PSI nor a limit, available memory counts, and the log says so`() throws {
+    @Test func `available memory counts if there is neither PSI nor a limit, and this is logged`() throws {
         let stand = try FakeSystemFiles()
         let log = KeptLog.Lines()
         var configuration = MemoryPressureMonitor.Configuration()
@@ -112,7 +111,7 @@ import Testing
         #expect(log.lines.withLock { $0.first?.contains("warning: memory pressure: neither") } == true)
     }
 
-    @Test func `with a limit, available memory is not asked for, and the log is silent`() throws {
+    @Test func `available memory is ignored without a log line if there is a limit`() throws {
         let stand = try FakeSystemFiles.version1()
         let log = KeptLog.Lines()
         var configuration = MemoryPressureMonitor.Configuration()
@@ -122,7 +121,7 @@ import Testing
         #expect(log.lines.withLock { $0 } == [])
     }
 
-    @Test func `files that hold nonsense are no limit and no pressure`() throws {
+    @Test func `files with invalid content give neither a limit nor pressure`() throws {
         let stand = try FakeSystemFiles.version2()
         try stand.write("lots", to: "/cgroup/service/worker/memory.max")
         try stand.write("MemTotal: 0 kB\nMemAvailable: -1 kB", to: "/proc/meminfo")

@@ -6,7 +6,7 @@ import Testing
 @testable import MemoryCache
 
 @Suite struct MonitorTests {
-    @Test func `a change of memory.events makes the monitor look`() async throws {
+    @Test func `a change of memory.events triggers a check`() async throws {
         let stand = try FakeSystemFiles.version2()
         var configuration = MemoryPressureMonitor.Configuration()
         configuration.checkInterval = .seconds(3600)
@@ -22,7 +22,7 @@ import Testing
         monitor.stop()
     }
 
-    @Test func `growth that nobody tells of is seen at the next look`() async throws {
+    @Test func `growth that is not reported is noticed at the next check`() async throws {
         let stand = try FakeSystemFiles.version1()
         var configuration = MemoryPressureMonitor.Configuration()
         configuration.checkInterval = .milliseconds(1)
@@ -35,7 +35,7 @@ import Testing
         monitor.stop()
     }
 
-    @Test func `a report by a call reaches every observer that lives, before it returns`() throws {
+    @Test func `an explicit report reaches every living observer before it returns`() throws {
         let monitor = MemoryPressureMonitor(configuration: .init(), files: try FakeSystemFiles.version1().files)
         let (one, two) = (Reports(monitor), Reports(monitor))
         do {
@@ -51,7 +51,7 @@ import Testing
         #expect(monitor.status.criticals == 2)
     }
 
-    @Test func `stop waits for the thread's end; so does the release of a monitor that runs`() throws {
+    @Test func `stopping or releasing a running monitor waits for its thread to end`() throws {
         let stand = try FakeSystemFiles.version2()
         let sources = PressureSources(files: stand.files, configuration: .init())
         weak var thread: PressureThread?
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `growth, reports, starts and stops on many threads at once`() async throws {
+    @Test func `growth, reports, starts and stops work on many threads at once`() async throws {
         let stand = try FakeSystemFiles.version1()
         try stand.write("850", to: "/memory/job/memory.usage_in_bytes")
         let monitor = MemoryPressureMonitor(configuration: .init(), files: stand.files)

@@ -12,7 +12,7 @@ import Testing
 struct StallTests {
     static let limit: Int64 = 64 << 20
 
-    @Test func `a trigger fires when reading drops what will be read next, and the monitor warns`() async throws {
+    @Test func `a trigger fires when reads evict pages that are needed again, and the monitor warns`() async throws {
         let folder = try MemoryCgroup(limit: Self.limit)
         let directory = try TestDirectory()
         await #expect(processExitsWith: .success) {

@@ -59,7 +59,7 @@ import Testing
         bench.transport.requests.filter { $0.path == "/ids" }.map { $0.fields[.ifModifiedSince] }
     }
 
-    @Test func `the first array is whole, and later ones have only what changed`() async throws {
+    @Test func `the first array is complete, and later ones have only the changes`() async throws {
         let list = try list()
         #expect(try await list.sync().finish().records == 2)
         try await expectUnchanged(list)
@@ -82,7 +82,9 @@ import Testing
     }
 
     @Test(arguments: [("", HTTPResponse.Status.ok), ("", .noContent), ("[]", .ok)])
-    func `an empty answer means no change`(_ body: String, _ status: HTTPResponse.Status) async throws {
+    func `an empty response to a delta request means no change`(_ body: String, _ status: HTTPResponse.Status)
+        async throws
+    {
         let list = try list()
         try await list.sync().finish()
         server.withLock { ($0.delta, $0.deltaStatus) = (body, status) }
@@ -103,7 +105,7 @@ import Testing
         #expect(bodies == [#"{"id":2,"version":1}"#, #"{"id":1,"version":2}"#])
     }
 
-    @Test func `without Last-Modified the date is a second before that of the response`() async throws {
+    @Test func `without Last-Modified the next delta asks from a second before the response's date`() async throws {
         server.withLock { $0.lastModified = nil }
         let list = try list()
         try await list.sync().finish()
@@ -111,7 +113,7 @@ import Testing
         #expect(asked == [nil, "Tue, 14 Nov 2023 22:59:59 GMT"])
     }
 
-    @Test func `a delta is no representation of the array: others get the array`() async throws {
+    @Test func `a delta is not served to other requests for the array`() async throws {
         let list = try list()
         try await list.sync().finish()
         server.withLock { $0.delta = #"[{"id":3,"modified":30}]"# }
@@ -120,7 +122,7 @@ import Testing
         #expect(try Bench.body(of: file) == Body(Array(server.withLock { $0.array }.utf8)))
     }
 
-    @Test func `a list that was removed begins with the whole array, whatever is stored`() async throws {
+    @Test func `a list that was removed starts with the whole array again`() async throws {
         let list = try list()
         try await list.sync().finish()
         server.withLock { $0.delta = #"[{"id":3,"modified":30}]"# }
@@ -130,7 +132,7 @@ import Testing
         #expect(asked == [nil, nil])
     }
 
-    @Test func `a delta that is no list is an error, and the next sync asks about the same date`() async throws {
+    @Test func `an invalid delta is an error, and the next sync asks from the same date`() async throws {
         let list = try list()
         try await list.sync().finish()
         server.withLock { $0.delta = #"[{"id":3,"modified":30},"# }

@@ -58,7 +58,7 @@ import Testing
         bench.transport.requests.filter { $0.path == "/page" }.map { String($0.url.split(separator: "=")[1]) }
     }
 
-    @Test func `the first page is delivered while later ones are on their way, and progress is told`() async throws {
+    @Test func `the first page is delivered while later ones are loading, and progress is reported`() async throws {
         server.withLock { $0.held = "3" }
         let list = try list { ($0.pageSize, $0.pagesAtOnce) = (2, 2) }
         var delivered: [String] = []
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `records are what a source makes of a page, bytes of any kind`() async throws {
+    @Test func `a source turns a page into records of any bytes`() async throws {
         let list = try list { $0.records = Self.lines }
         #expect(try await list.sync().finish().records == 10)
         let records = try await list.records(limit: 3).records
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a source that throws, or finds a record that nobody asked for, ends the sync with the page's URL`(
+    func `a source that throws or returns an unrequested record ends the sync with the page's URL`(
         throwing: Bool
     ) async throws {
         struct Fault: Error {}
@@ -113,7 +113,7 @@ import Testing
         #expect(try await list.records(limit: 3).records.isEmpty)
     }
 
-    @Test func `as many pages are on their way as the source says, the newest first`() async throws {
+    @Test func `as many pages load at once as the source allows, the newest first`() async throws {
         let list = try list { ($0.pageSize, $0.pagesAtOnce) = (1, 4) }
         server.withLock { $0.held = "4" }
         let sync = Task { try await list.sync().finish() }
@@ -154,7 +154,7 @@ import Testing
         arguments: [
             [.eTag: "\"7\""], [.lastModified: "Tue, 14 Nov 2023 22:13:20 GMT"], [.eTag: "W/\"7\""],
         ] as [HTTPFields])
-    func `the array is confirmed by the validator that it has`(_ fields: HTTPFields) async throws {
+    func `the array is revalidated with its validator`(_ fields: HTTPFields) async throws {
         server.withLock { $0.arrayFields = fields }
         let list = try list()
         try await list.sync().finish()
@@ -166,7 +166,9 @@ import Testing
     }
 
     @Test(arguments: [HTTPResponse.Status.ok, .noContent])
-    func `an empty answer changes nothing, an empty array everything`(_ status: HTTPResponse.Status) async throws {
+    func `an empty response changes nothing, and an empty array removes all records`(_ status: HTTPResponse.Status)
+        async throws
+    {
         server.withLock { $0.arrayFields = [:] }
         let list = try list()
         try await list.sync().finish()
@@ -215,7 +217,7 @@ import Testing
         ("[1,\n2,\n", "line 3, byte 7: the text ends in the middle of a value"),
         ("[1,\n2;", "line 2, byte 5: ';' is not expected here"),
     ])
-    func `bad input names its place`(_ array: String, _ message: String) async throws {
+    func `invalid input is reported with its position`(_ array: String, _ message: String) async throws {
         server.withLock { ($0.array, $0.arrayFields) = (array, [:]) }
         let list = try list()
         let error = await #expect(throws: ImageCacheError.self) { try await list.sync().finish() }

@@ -73,7 +73,7 @@ import Transfer
         }
     }
 
-    @Test func `the array is asked for once in the interval, by the clock, also when it is set back`() async throws {
+    @Test func `the array is requested once per interval, and again if the clock was set back`() async throws {
         let list = try bench.cache.list("inbox", source: source())
         #expect(try await list.sync().finish().askedServer)
         #expect(try await !list.sync().finish().askedServer)
@@ -85,7 +85,7 @@ import Transfer
         #expect(try await list.sync().finish().askedServer)
     }
 
-    @Test func `an array of what changed since removes nothing but what it names as deleted`() async throws {
+    @Test func `an array of changes removes only the records that it names as deleted`() async throws {
         let list = try bench.cache.list(
             "inbox",
             source: source { source in
@@ -100,7 +100,7 @@ import Transfer
         #expect(try await list.records(sortedBy: .newest, limit: 9).records.map(\.id) == ["1", "4", "3"])
     }
 
-    @Test func `lists of two groups have nothing in common, and go with their group`() async throws {
+    @Test func `lists of two groups are separate, and are removed with their group`() async throws {
         let one = try bench.cache.list("inbox", group: "work", owner: "ann", source: source())
         let other = try bench.cache.list("inbox", group: "home", owner: "ann", source: source())
         try await one.sync().finish()
@@ -123,7 +123,7 @@ import Transfer
         #expect(try await list.records(limit: 9).records.count == 3)
     }
 
-    @Test func `the files of a list are a set, too`() async throws {
+    @Test func `the files of a list can be pinned as a set`() async throws {
         let bench = try Bench { request in
             switch request.path {
             case "/ids": ScriptedResponse(body: Array("[1,2]".utf8))

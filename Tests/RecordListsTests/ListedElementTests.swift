@@ -6,7 +6,7 @@ import Testing
 @Suite("Listed ids") struct ListedElementTests {
     private func recency(_ json: String) -> Int64 { ListedElement.recency(Array(json.utf8)) }
 
-    @Test func `are ordered by their modification times, however they are written`() {
+    @Test func `ids are ordered by their modification times in any notation`() {
         #expect(recency("1700000000") == 1_700_000_000_000)
         #expect(recency("1700000000.5") == 1_700_000_000_500)
         #expect(recency("\"2023-11-14T22:13:20Z\"") == 1_700_000_000_000)

@@ -31,7 +31,7 @@ struct BucketTests {
         return .response(.ok, body: Array(text.utf8))
     }
 
-    @Test func `a listing has the keys without the prefix, and the times`() async throws {
+    @Test func `a listing has times and keys without the prefix`() async throws {
         let page = listing(["a%20b/v1/obj/00/1", "a+b/v1/obj/00/2", "other/v1/obj/00/3"])
         let (tier, transport) = try tier(prefix: "a b") { _ in page }
         let objects = try await tier.list("v1/obj/", after: "v1/obj/00/0")
@@ -45,7 +45,7 @@ struct BucketTests {
         #expect(request.fields[.authorization] != nil)
     }
 
-    @Test func `an empty page that is not the last one is followed`() async throws {
+    @Test func `an empty page of a listing is followed if it is not the last one`() async throws {
         let (empty, full) = (listing([], next: "t/+"), listing(["k+1 %"], isEncoded: false))
         let (tier, transport) = try tier { $0.url.contains("continuation-token=t%2F%2B") ? full : empty }
         #expect(try await tier.list("", after: nil).map(\.key) == ["k+1 %"])
@@ -53,7 +53,7 @@ struct BucketTests {
     }
 
     @Test(arguments: ["", "<Error/>", "<ListBucketResult><Contents/></ListBucketResult>", "<!DOCTYPE a><a/>"])
-    func `what is no listing is an error`(text: String) async throws {
+    func `an invalid listing is an error`(text: String) async throws {
         let (tier, _) = try tier { _ in .response(.ok, body: Array(text.utf8)) }
         await #expect {
             try await tier.list("", after: nil)
@@ -63,7 +63,7 @@ struct BucketTests {
         }
     }
 
-    @Test func `lifecycle rules of others are kept as they are, ours replaced`() async throws {
+    @Test func `foreign lifecycle rules are kept unchanged, and ours are replaced`() async throws {
         let theirs =
             "<Rule><ID>logs &amp; more</ID><Filter><Prefix>log/</Prefix></Filter><Status>Disabled</Status></Rule>"
         let ours = "<Rule><ID>imgcache:v1/obj/</ID><Status>Enabled</Status></Rule>"
@@ -84,7 +84,7 @@ struct BucketTests {
         #expect(request.fields[try #require(HTTPField.Name("Content-MD5"))] == md5)
     }
 
-    @Test func `a bucket without lifecycle rules has none, a missing bucket is an error`() async throws {
+    @Test func `a bucket without lifecycle rules has an empty list, and a missing bucket is an error`() async throws {
         let none = Array("<Error><Code>NoSuchLifecycleConfiguration</Code></Error>".utf8)
         let (tier, _) = try tier { _ in .response(.notFound, body: none) }
         #expect(try await tier.lifecycle() == LifecycleRules())

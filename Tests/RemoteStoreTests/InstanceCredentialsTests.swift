@@ -68,7 +68,7 @@ struct InstanceCredentialsTests {
         #expect(try await credentials.credentials().accessKeyID == "A2")
     }
 
-    @Test func `keys that still hold are used when they cannot be renewed, and then no more`() async throws {
+    @Test func `valid keys are used if they cannot be renewed, until they expire`() async throws {
         let service = Service()
         let (credentials, _) = credentials(service)
         _ = try await credentials.credentials()
@@ -81,7 +81,7 @@ struct InstanceCredentialsTests {
         #expect(try await credentials.credentials().accessKeyID == "A2")
     }
 
-    @Test func `a service that is not there is waited for a second, and not asked again at once`() async throws {
+    @Test func `the metadata service has a time-out of one second and no retries`() async throws {
         let (credentials, transport) = credentials(Service())
         _ = try await credentials.credentials()
         for request in transport.requests {
@@ -94,7 +94,7 @@ struct InstanceCredentialsTests {
         #"{"Code":"Failed","AccessKeyId":"a","SecretAccessKey":"s","Token":"t","Expiration":"2030-01-01T00:00:00Z"}"#,
         #"{"Code":"Success","AccessKeyId":"a","SecretAccessKey":"s","Token":"t","Expiration":"soon"}"#,
     ])
-    func `a document without keys has none`(text: String) { #expect(InstanceRole.keys(in: text) == nil) }
+    func `a document without keys is rejected`(text: String) { #expect(InstanceRole.keys(in: text) == nil) }
 
     @Test func `requests to the store are signed with the role's keys`() async throws {
         let service = Service()
@@ -113,7 +113,7 @@ struct InstanceCredentialsTests {
         #expect(put.fields[try #require(HTTPField.Name("X-Amz-Security-Token"))] == "t")
     }
 
-    @Test func `credentials of the instance are found when they are asked for`() throws {
+    @Test func `credentials of the instance are found if its metadata service is configured`() throws {
         let found = try S3Credentials.found(
             environment: { $0 == "AWS_EC2_METADATA_SERVICE_ENDPOINT" ? "http://imds" : nil }, file: { _ in nil })
         #expect(found == .ofInstance)

@@ -38,7 +38,7 @@ struct RemoteLeaseWaitTests {
             pauses == [20, 40, 80, 160, 250, 250].map { RemoteLeaseWait.Step.look(after: .milliseconds($0)) })
     }
 
-    @Test func `a lease that the store says is too old is taken over, whatever time has passed here`() {
+    @Test func `a lease that is too old by the store's time is taken over, whatever the local time`() {
         #expect(wait().next(lease(age: 3), at: start) == .takeOver(tag: "a"))
         let wait = wait()
         #expect(wait.next(lease(age: 2), at: start + .seconds(10)) == .look(after: .milliseconds(20)))
@@ -48,7 +48,7 @@ struct RemoteLeaseWaitTests {
         #expect(wait().next(RemoteReading(.absent), at: start) == .proceed)
     }
 
-    @Test func `nobody waits beyond the limit`() {
+    @Test func `no wait exceeds the limit`() {
         let wait = wait(limit: .seconds(4))
         #expect(
             wait.next(lease(age: 0), at: start + .milliseconds(3990)) == .look(after: .milliseconds(10)))
@@ -72,7 +72,7 @@ struct RemoteLeaseWaitTests {
         #expect(wait.next(lease(age: 7), at: start + .seconds(3)) == .proceed)
     }
 
-    @Test func `without the store's times a lease is as old as it was seen unchanged`() {
+    @Test func `a lease without the store's times is as old as it was seen unchanged`() {
         let wait = wait()
         #expect(wait.next(lease(age: nil), at: start) == .look(after: .milliseconds(20)))
         #expect(wait.next(lease(age: nil), at: start + .seconds(2)) == .look(after: .milliseconds(40)))

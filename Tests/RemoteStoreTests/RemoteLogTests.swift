@@ -18,7 +18,7 @@ struct RemoteLogTests {
         try #require(try await tier.get(LogHead.name).flatMap { LogHead($0) })
     }
 
-    @Test func `a log head sums up all entries to its position, also those behind a log head that lags`() async throws {
+    @Test func `a log head summarises all entries up to its position, even after an outdated log head`() async throws {
         let tier = MemoryTier()
         let log = RemoteLog(tier, honoursConditions: true)
         _ = try await append([1], to: log)
@@ -29,7 +29,7 @@ struct RemoteLogTests {
         #expect(try await logHead(tier).summary == [1, 2, 3])
     }
 
-    @Test func `a log head in place of bytes that are none does not pretend to know the entries before`() async throws {
+    @Test func `a log head that replaces invalid bytes has no summary of earlier entries`() async throws {
         let tier = MemoryTier()
         _ = try await tier.put(Array("garbage".utf8), at: LogHead.name, .none)
         _ = try await append([1], to: RemoteLog(tier, honoursConditions: true))
@@ -47,7 +47,7 @@ struct RemoteLogTests {
         #expect(try await tier.get(LogHead.name).flatMap { LogHead($0) }?.position == second)
     }
 
-    @Test func `of many who write at once none is lost`() async throws {
+    @Test func `no entry of many concurrent writers is lost`() async throws {
         let tier = MemoryTier()
         let positions = try await withThrowingTaskGroup(of: RemoteLogPosition.self) { group in
             for number in 0..<50 {
@@ -58,7 +58,7 @@ struct RemoteLogTests {
         #expect(positions.map(\.entry).sorted() == Array(1...50) && Set(positions.map(\.log)).count == 1)
     }
 
-    @Test func `a log head that lags behind, and one that is no log head, lose nothing`() async throws {
+    @Test func `an outdated or invalid log head loses no entries`() async throws {
         let tier = MemoryTier()
         let log = RemoteLog(tier, honoursConditions: true)
         let first = try await append([1], to: log)
@@ -72,7 +72,7 @@ struct RemoteLogTests {
 
     // MARK: Positions
 
-    @Test func `a position survives as a number and as a log head`() {
+    @Test func `a log position is read back from a number and from a log head`() {
         let position = RemoteLogPosition(log: 1 << 23 - 1, entry: 1 << 40 - 1)
         #expect(RemoteLogPosition(number: position.number) == position && position.number > 0)
         for summary: [UInt8]? in [nil, [], [10, 0, 10]] {
@@ -82,7 +82,7 @@ struct RemoteLogTests {
     }
 
     @Test(arguments: ["", "1", "1 2", "0 1 a", "1 -1 a", "8388608 1 a", "1 1099511627776 a", "a b c", "1 1 a b"])
-    func `what is no log head is none`(text: String) { #expect(LogHead(Array(text.utf8)) == nil) }
+    func `an invalid log head is rejected`(text: String) { #expect(LogHead(Array(text.utf8)) == nil) }
 
     // MARK: Reading
 
@@ -116,31 +116,31 @@ struct RemoteLogTests {
         RemoteLogPosition(log: log, entry: entry)
     }
 
-    @Test func `a machine that is new begins at the end`() {
+    @Test func `a new machine starts reading at the end of the log`() {
         let subject = Subject(.unknown)
         #expect(subject.read(logHead: position(5), [3, 4, 5, 6]) == ([6], false))
         #expect(subject.place == .at(position(6)))
     }
 
-    @Test func `one that was there before the first entry reads all of them`() {
+    @Test func `a machine that started before the first entry reads all entries`() {
         let subject = Subject(.unknown)
         #expect(subject.read(logHead: nil, []) == ([], false))
         #expect(subject.read(logHead: position(2), [1, 2, 3]) == ([1, 2, 3], false))
     }
 
-    @Test func `one that was away reads what it has missed, also behind a log head that lags`() {
+    @Test func `a machine that was away reads the missed entries, even after an outdated log head`() {
         let subject = Subject(.at(position(2)))
         #expect(subject.read(logHead: position(4), [3, 4, 5]) == ([3, 4, 5], false))
         #expect(subject.read(logHead: position(3), [3, 4, 5]) == ([], false))
     }
 
-    @Test func `entries that are deleted already were missed, and later ones are read`() {
+    @Test func `deleted entries are reported as missed, and later ones are read`() {
         let subject = Subject(.at(position(2)))
         #expect(subject.read(logHead: position(9), [8, 9, 10]) == ([10], true))
         #expect(subject.place == .at(position(10)))
     }
 
-    @Test func `a log that was begun anew was missed`() {
+    @Test func `a restarted log is reported as missed`() {
         let subject = Subject(.at(position(2)))
         #expect(subject.read(logHead: position(1, log: 8), [1, 2]) == ([2], true))
         let absent = Subject(.at(position(2)))
@@ -149,7 +149,7 @@ struct RemoteLogTests {
             absent.read(logHead: position(1, log: 8), [1, 2]) == ([1, 2], false), "not by one who saw its beginning")
     }
 
-    @Test func `the place survives as a number`() {
+    @Test func `a position in the log is stored as a number`() {
         for place in [RemoteLogCursor.Place.unknown, .beforeFirst, .at(position(3))] {
             #expect(RemoteLogCursor(number: RemoteLogCursor(place).number).place == place)
         }

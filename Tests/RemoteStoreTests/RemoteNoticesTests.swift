@@ -3,19 +3,19 @@ import Testing
 
 @testable import RemoteStore
 
-@Suite("What is told of a remote store's failures")
+@Suite("Notices of a remote store's failures")
 struct RemoteNoticesTests {
     private func notices(_ ends: [(isFailure: Bool, change: CircuitBreaker.Change?)]) -> [RemoteNotices.Notice] {
         var notices = RemoteNotices()
         return ends.compactMap { notices.notice(isFailure: $0.isFailure, $0.change) }
     }
 
-    @Test func `the first failure is told at once, and not again when the store is left alone for it`() {
+    @Test func `the first failure is reported at once, and not again when it opens the circuit`() {
         #expect(notices([(false, nil), (true, nil), (true, nil), (true, .opened)]) == [.failed])
         #expect(notices([(true, .opened), (true, nil)]) == [.failed])
     }
 
-    @Test func `a later failure alone is not told, a later outage is, and its end`() {
+    @Test func `a later failure is not reported, but a later outage and its end are`() {
         #expect(
             notices([
                 (true, nil), (false, nil), (true, nil), (true, nil), (true, .opened), (true, nil), (false, .closed),
@@ -23,7 +23,7 @@ struct RemoteNoticesTests {
             ]) == [.failed, .opened, .closed, .opened])
     }
 
-    @Test func `slowness is told when the store is left alone for it`() {
+    @Test func `slowness is reported when it opens the circuit`() {
         #expect(notices([(false, nil), (false, nil), (false, .opened)]) == [.opened])
     }
 }

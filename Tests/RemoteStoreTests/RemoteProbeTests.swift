@@ -41,7 +41,7 @@ struct RemoteProbeTests {
         }
     }
 
-    @Test func `a store that accepts both uploads ignores conditions, and so does one that implements none`()
+    @Test func `a store that accepts both uploads or does not implement conditions ignores conditions`()
         async throws
     {
         let (ignored, requests) = try await outcome { _ in .response(.ok) }
@@ -52,7 +52,7 @@ struct RemoteProbeTests {
         #expect(missing == .success(.ignoresConditions))
     }
 
-    @Test func `refused credentials and a missing bucket are told apart from other failures`() async throws {
+    @Test func `refused credentials and a missing bucket are distinguished from other failures`() async throws {
         let cases: [(HTTPResponse.Status, String, RemoteError.Rejection?)] = [
             (.forbidden, "InvalidAccessKeyId", .credentials), (.forbidden, "SignatureDoesNotMatch", .credentials),
             (.unauthorized, "", .credentials), (.notFound, "NoSuchBucket", .noBucket),

@@ -10,7 +10,7 @@ struct RemoteQueueTests {
         return queue
     }
 
-    @Test func `changes are made in order, so many at once`() {
+    @Test func `changes are sent in order, a limited number at once`() {
         var queue = queue(["a", "b", "c"])
         let begun = [queue.next()?.key, queue.next()?.key, queue.next()?.key]
         #expect(begun == ["a", "b", nil])
@@ -22,13 +22,13 @@ struct RemoteQueueTests {
         #expect(queue.isIdle && queue.dropped == 0)
     }
 
-    @Test func `the oldest are dropped when there are too many`() {
+    @Test func `the oldest changes are dropped if there are too many`() {
         var queue = queue(["a", "b", "c", "d", "e", "f"])
         let first = queue.next()?.key
         #expect(first == "c" && queue.dropped == 2)
     }
 
-    @Test func `the oldest are dropped when they have too many bytes`() {
+    @Test func `the oldest changes are dropped if they have too many bytes`() {
         var queue = queue(["a", "b", "c"], maxBytes: 25)
         let first = queue.next()?.key
         #expect(first == "b" && queue.dropped == 1)
@@ -36,7 +36,7 @@ struct RemoteQueueTests {
         #expect(dropped.map(\.key) == ["huge"] && queue.dropped == 2 && queue.waitingCount == 1)
     }
 
-    @Test func `of one key the last change waits, and none runs beside another`() {
+    @Test func `only the last change of a key waits, and no two changes of a key run at once`() {
         var queue = queue(["a", "b", "a"])
         #expect(queue.waitingCount == 2 && queue.dropped == 0)
         _ = queue.next()
@@ -51,7 +51,7 @@ struct RemoteQueueTests {
         #expect(after?.work == 9)
     }
 
-    @Test func `the pending change of a key is the one that is made last`() {
+    @Test func `the pending change of a key is its last one`() {
         var queue = queue(["a", "b"])
         #expect(queue.pending("a") == 0 && queue.pending("other") == nil)
         _ = queue.next()
@@ -63,7 +63,7 @@ struct RemoteQueueTests {
         #expect(queue.pending("a") == nil)
     }
 
-    @Test func `what waits can be dropped as a whole`() {
+    @Test func `all waiting changes can be dropped`() {
         var queue = queue(["a", "b", "c"])
         _ = queue.next()
         let dropped = queue.dropWaiting()
@@ -72,7 +72,7 @@ struct RemoteQueueTests {
         #expect(queue.isIdle)
     }
 
-    @Test func `what others wait for goes first, in its own order, and is dropped last`() {
+    @Test func `urgent changes go first in their own order and are dropped last`() {
         var queue = queue(["a", "b", "c"], width: 9)
         for key in ["d", "e"] {
             let dropped = queue.add(.init(key: key, size: 10, work: 0, isUrgent: true))

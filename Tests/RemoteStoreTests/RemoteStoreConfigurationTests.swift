@@ -2,7 +2,7 @@ import RemoteStore
 import Testing
 
 struct RemoteStoreConfigurationTests {
-    @Test func `a longer time-out gives the whole object more time, too, unless that is chosen`() throws {
+    @Test func `a longer time-out also extends the time for the whole object, unless that was set`() throws {
         var configuration = RemoteStoreConfiguration(
             location: try S3Location("s3://bucket/a"), credentials: S3Credentials(accessKeyID: "a", secretKey: "b"))
         #expect(configuration.readTimeout == .seconds(5) && configuration.slowResponse == .milliseconds(500))

@@ -25,18 +25,18 @@ struct S3CredentialsTests {
             environment: { environment[$0] }, file: { $0 == "/home/a/.aws/credentials" ? file : nil })
     }
 
-    @Test func `the environment goes before the file`() throws {
+    @Test func `credentials in the environment precede those in the file`() throws {
         let credentials = try found([
             "AWS_ACCESS_KEY_ID": "E", "AWS_SECRET_ACCESS_KEY": "s", "AWS_SESSION_TOKEN": "t", "HOME": "/home/a",
         ])
         #expect(credentials == S3Credentials(accessKeyID: "E", secretKey: "s", sessionToken: "t"))
     }
 
-    @Test func `the default profile of the shared file`() throws {
+    @Test func `credentials are read from the default profile of the shared file`() throws {
         #expect(try found(["HOME": "/home/a"]) == S3Credentials(accessKeyID: "A1", secretKey: "s/1+="))
     }
 
-    @Test func `a named profile of a named file`() throws {
+    @Test func `credentials are read from a named profile of a named file`() throws {
         let environment = ["AWS_PROFILE": "other", "AWS_SHARED_CREDENTIALS_FILE": "/home/a/.aws/credentials"]
         #expect(try found(environment) == S3Credentials(accessKeyID: "A2", secretKey: "s2", sessionToken: "t2"))
     }
@@ -45,7 +45,7 @@ struct S3CredentialsTests {
         ["AWS_ACCESS_KEY_ID": "E"], [:], ["HOME": "/nowhere"], ["HOME": "/home/a", "AWS_PROFILE": "lacking"],
         ["HOME": "/home/a", "AWS_PROFILE": "unknown"],
     ])
-    func `half of them, or none, is an error that says what is missing`(environment: [String: String]) {
+    func `missing or incomplete credentials are an error`(environment: [String: String]) {
         #expect(throws: RemoteConfigurationError.self) { try found(environment) }
     }
 }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import RemoteStore
 
-@Suite("Places in an S3-compatible store")
+@Suite("Locations in an S3-compatible store")
 struct S3LocationTests {
-    @Test func `without an endpoint it is AWS's, by virtual host`() throws {
+    @Test func `a location without an endpoint is at AWS, with the bucket in the host name`() throws {
         let location = try S3Location("s3://my-bucket/ci/downloads", environment: { _ in nil })
         #expect(location.host == "my-bucket.s3.us-east-1.amazonaws.com")
         #expect(location.prefix == "ci/downloads/")
@@ -35,12 +35,12 @@ struct S3LocationTests {
         "s3://bucket//x",
         "s3://bucket/a//b", "s3://user@bucket", "s3://bucket\n/x",
     ])
-    func `anything else is an error`(text: String) {
+    func `an invalid location is an error`(text: String) {
         #expect(throws: RemoteConfigurationError.self) { try S3Location(text, environment: { _ in nil }) }
     }
 
     @Test(arguments: ["ftp://host", "https://u:p@host", "https://host/path", "host", "https://host/?a"])
-    func `an endpoint is a scheme and a host`(endpoint: String) {
+    func `an endpoint with more than a scheme and a host, or less, is refused`(endpoint: String) {
         #expect(throws: RemoteConfigurationError.self) { try S3Location(endpoint: endpoint, bucket: "bucket") }
     }
 }

@@ -30,7 +30,7 @@ struct S3TierTests {
         FixtureTransport.Answer.response(.ok, [try #require(HTTPField.Name("x-amz-meta-sha256")): sha256], body: bytes)
     }
 
-    @Test func `an object is given out when its digest is right`() async throws {
+    @Test func `an object with the right digest is returned`() async throws {
         let response = try stored(Self.bytes, sha256: digest())
         let (tier, transport) = try tier(prefix: "a b", token: "t") { _ in response }
         #expect(try await tier.get("k") == Self.bytes)
@@ -44,7 +44,7 @@ struct S3TierTests {
         #expect(request.options.connectTimeout == .milliseconds(200) && request.options.stallTimeout == .seconds(1))
     }
 
-    @Test func `an object that is not there is none`() async throws {
+    @Test func `a missing object is returned as nil`() async throws {
         let (tier, _) = try tier { _ in FixtureTransport.Answer.response(.notFound, body: Array("<Error/>".utf8)) }
         #expect(try await tier.get("k") == nil)
         #expect(try await tier.head("k") == nil)
@@ -65,14 +65,14 @@ struct S3TierTests {
         }
     }
 
-    @Test func `too many bytes are not read`() async throws {
+    @Test func `an object that is too long is not read`() async throws {
         let bytes = [UInt8](repeating: 0, count: 1001)
         let response = try stored(bytes, sha256: digest(bytes))
         let (tier, _) = try tier { _ in response }
         await #expect(throws: RemoteError.tooLong) { try await tier.get("k") }
     }
 
-    @Test func `an error status is told with its code`() async throws {
+    @Test func `an error status is reported with its code`() async throws {
         let (tier, _) = try tier { _ in
             FixtureTransport.Answer.response(.forbidden, body: Array("<Error><Code>AccessDenied</Code></Error>".utf8))
         }
@@ -83,7 +83,7 @@ struct S3TierTests {
         await #expect(throws: RemoteError.status(403, code: "AccessDenied")) { try await tier.delete("k") }
     }
 
-    @Test func `failures of the connection are told apart`() async throws {
+    @Test func `different connection failures have different errors`() async throws {
         let (dead, transport) = try tier { _ in .failure(.connect) }
         let error = await #expect(throws: RemoteError.self) { try await dead.get("k") }
         if case .unreachable = error {} else { Issue.record("\(String(describing: error))") }
@@ -93,7 +93,7 @@ struct S3TierTests {
         if case .timeout = late {} else { Issue.record("\(String(describing: late))") }
     }
 
-    @Test func `an object is put with its digests, and only once if it must be absent`() async throws {
+    @Test func `an object is uploaded with its digests, and only if absent when that is required`() async throws {
         let (tier, transport) = try tier { request in
             request.fields[.ifNoneMatch] == nil
                 ? FixtureTransport.Answer.response(.ok) : FixtureTransport.Answer.response(.preconditionFailed)
@@ -112,7 +112,7 @@ struct S3TierTests {
                 == "KVjUFtCKpaRy17UJA2y36v1UKt2EUn5moUXqZMtM3HU=")
     }
 
-    @Test func `a head tells the length`() async throws {
+    @Test func `a HEAD request returns the length`() async throws {
         let (tier, _) = try tier { _ in FixtureTransport.Answer.response(.ok, body: Self.bytes) }
         #expect(try await tier.head("k") == 6)
     }

@@ -51,13 +51,13 @@ struct SigV4Tests {
         return result
     }
 
-    @Test func `S3's GET of an object with a range`() throws {
+    @Test func `the signature of S3's documented GET of an object with a range is right`() throws {
         #expect(
             try s3Signature(.get, "/test.txt", adding: [("Range", "bytes=0-9")])
                 == "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41")
     }
 
-    @Test func `S3's PUT of an object whose key has a dollar sign`() throws {
+    @Test func `the signature of S3's documented PUT of a key with a dollar sign is right`() throws {
         let hash = try RunningDigest.digest(.sha256, of: Array("Welcome to Amazon S3.".utf8)).hexadecimal
         #expect(
             try s3Signature(
@@ -66,19 +66,19 @@ struct SigV4Tests {
                 hash: hash) == "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd")
     }
 
-    @Test func `S3's GET of a bucket's lifecycle, a parameter without a value`() throws {
+    @Test func `the signature of S3's documented GET of a bucket's lifecycle is right`() throws {
         #expect(
             try s3Signature(query: [("lifecycle", "")])
                 == "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543")
     }
 
-    @Test func `S3's list of objects, its parameters sorted`() throws {
+    @Test func `the signature of S3's documented list of objects is right`() throws {
         #expect(
             try s3Signature(query: [("prefix", "J"), ("max-keys", "2")])
                 == "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7")
     }
 
-    @Test func `get-vanilla of the test suite, with the whole field`() throws {
+    @Test func `the signature of get-vanilla in the test suite is right`() throws {
         let (request, signer) = try suite()
         #expect(
             try signer.stringToSign(request).hasSuffix(
@@ -90,13 +90,13 @@ struct SigV4Tests {
                 + "Signature=5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31")
     }
 
-    @Test func `get-vanilla-query-order-key-case of the test suite`() throws {
+    @Test func `the signature of get-vanilla-query-order-key-case in the test suite is right`() throws {
         let (request, signer) = try suite(query: [("Param2", "value2"), ("Param1", "value1")])
         #expect(
             try signer.signature(of: request) == "b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500")
     }
 
-    @Test func `get-header-value-trim of the test suite`() throws {
+    @Test func `the signature of get-header-value-trim in the test suite is right`() throws {
         let (request, signer) = try suite(adding: [("My-Header1", " value1"), ("My-Header2", " \"a   b   c\"")])
         #expect(request.canonicalText.contains("\nmy-header2:\"a b c\"\n"))
         #expect(
@@ -121,7 +121,7 @@ struct SigV4Tests {
         #expect(request.canonicalText.contains("\nmy-header:b,a\n"))
     }
 
-    @Test func `secrets stand in no description`() {
+    @Test func `descriptions of credentials contain no secrets`() {
         let credentials = S3Credentials(accessKeyID: "id", secretKey: "hidden", sessionToken: "hidden")
         #expect(!"\(credentials)".contains("hidden") && !String(reflecting: credentials).contains("hidden"))
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Transfer
 
-@Suite("Addresses that are not the public Internet's")
+@Suite("Special-purpose addresses")
 struct AddressPolicyTests {
     @Test(arguments: [
         ("0.0.0.0", "unspecified"), ("0.1.2.3", "unspecified"), ("10.0.0.1", "private"),
@@ -28,7 +28,7 @@ struct AddressPolicyTests {
         ("2002:c0a8:101::1", "private, as 6to4"), ("2a00:1450::5efe:10.0.0.1", "private, as ISATAP"),
         ("2a00:1450::200:5efe:127.0.0.1", "loopback, as ISATAP"),
     ])
-    func `are known as such, in each family`(text: String, purpose: String) throws {
+    func `special-purpose addresses are recognised in each family`(text: String, purpose: String) throws {
         let address = try #require(NetworkAddress(text))
         #expect(address.specialPurpose == purpose)
         let refusal = AddressPolicy.publicOnly().refusal(of: address, for: nil)
@@ -44,13 +44,13 @@ struct AddressPolicyTests {
         "2a00:1450::1", "3fff:1000::1", "2001:db9::1", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "2002:808:808::1",
         "2a00:1450::5efe:8.8.8.8",
     ])
-    func `are not confused with their neighbours`(text: String) throws {
+    func `public addresses next to special-purpose ranges are accepted`(text: String) throws {
         let address = try #require(NetworkAddress(text))
         #expect(address.specialPurpose == nil)
         #expect(AddressPolicy.publicOnly().refusal(of: address, for: nil) == nil)
     }
 
-    @Test func `are connected to for the endpoint that was named, and for no other`() throws {
+    @Test func `a private address is permitted only for the named endpoint`() throws {
         let policy = AddressPolicy.publicOnly(except: [.init(host: "Origin.example", port: 8080)])
         let loopback = try #require(NetworkAddress("127.0.0.1"))
         func isAllowed(_ host: String, _ port: Int) -> Bool {
@@ -63,7 +63,7 @@ struct AddressPolicyTests {
         #expect(policy.refusal(of: loopback, for: nil) != nil)
     }
 
-    @Test func `may be public and still nobody that may be asked`() throws {
+    @Test func `a public address is refused if its host is not permitted`() throws {
         let policy = AddressPolicy.publicOnly(except: [.init(host: "a.example", port: 80)]) { $0.host == "b.example" }
         let (inside, outside) = (try #require(NetworkAddress("10.0.0.1")), try #require(NetworkAddress("8.8.8.8")))
         func refusal(_ address: NetworkAddress, _ host: String) -> String? {
@@ -89,14 +89,14 @@ struct AddressPolicyTests {
         #expect(AddressPolicy.any.refusal(of: AddressPolicy.Endpoint(host: "c.example", port: 80)) == nil)
     }
 
-    @Test func `what is no IP address at all is refused`() {
+    @Test func `an endpoint without an IP address is refused`() {
         #expect(AddressPolicy.publicOnly().refusal(of: nil, for: nil) != nil)
         #expect(AddressPolicy.any.refusal(of: nil, for: nil) == nil)
     }
 
     @Test(arguments: ["10.1.2.3", "2a00:1450::1", "::ffff:127.0.0.1"])
-    func `are written as they are read`(text: String) { #expect(NetworkAddress(text)?.description == text) }
+    func `an address is written as it was read`(text: String) { #expect(NetworkAddress(text)?.description == text) }
 
     @Test(arguments: ["", "127.1", "0x7f.0.0.1", "2130706433", "[::1]", "a"])
-    func `are read from nothing but plain addresses`(text: String) { #expect(NetworkAddress(text) == nil) }
+    func `only plain addresses are read`(text: String) { #expect(NetworkAddress(text) == nil) }
 }

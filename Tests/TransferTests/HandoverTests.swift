@@ -57,8 +57,7 @@ import Testing
         BodyPlacement.whole(length: 3 * size + 1000), .whole(length: nil),
         .range(100..<3 * size + 1000, total: 4 * size),
     ])
-    func `blocks end where those of the store end, although some are passed on early`(_ placement: BodyPlacement) async
-    {
+    func `blocks end at the store's boundaries, even if some are passed on early`(_ placement: BodyPlacement) async {
         var start: Int64 = 0
         if case .range(let range, _) = placement { start = range.lowerBound }
         let body = start..<3 * Self.size + 1000

@@ -16,7 +16,7 @@ struct HeadCollectorTests {
         return last
     }
 
-    @Test func `status, version and fields of a plain head`() {
+    @Test func `a plain head has a status, version and fields`() {
         var collector = HeadCollector()
         #expect(
             feed(&collector, ["HTTP/1.1 200 OK", "ETag:  \"v1\" ", "X-Empty:", "Vary: a", "vary: b", ""])
@@ -28,7 +28,7 @@ struct HeadCollectorTests {
         #expect(fields[values: .vary] == ["a", "b"])
     }
 
-    @Test func `interim responses are told, and leave nothing behind`() {
+    @Test func `interim responses are reported and do not affect the next head`() {
         var collector = HeadCollector()
         #expect(
             feed(&collector, ["HTTP/1.1 103 Early Hints", "Link: </a>", ""])
@@ -39,7 +39,7 @@ struct HeadCollectorTests {
     }
 
     @Test(arguments: ["-99", "+20", "2 0", "20", "2x0", "\u{661}\u{662}"])
-    func `a status that is no number of three digits is none`(status: String) {
+    func `a status that is not a number of three digits is invalid`(status: String) {
         var collector = HeadCollector()
         for line in ["HTTP/1.1 \(status) OK\r\n", "\r\n"] {
             _ = Array(line.utf8).withUnsafeBytes { collector.append($0) }
@@ -47,7 +47,7 @@ struct HeadCollectorTests {
         #expect(collector.status == 0)
     }
 
-    @Test func `the head after a redirect's is a new one`() {
+    @Test func `the head after a redirect's replaces it`() {
         var collector = HeadCollector()
         #expect(feed(&collector, ["HTTP/1.1 302 Found", "Location: /x", ""]) == .complete(status: 302))
         #expect(collector.status == 302)
@@ -56,7 +56,7 @@ struct HeadCollectorTests {
         #expect(collector.parsed().fields[.location] == nil)
     }
 
-    @Test func `folded lines are joined; what is no field is left out, whatever its bytes`() {
+    @Test func `folded lines are joined, and invalid fields are left out`() {
         var collector = HeadCollector()
         var lines = ["HTTP/1.0 200", "A: one", "\t two ", "no colon", ": no name", "bad name: x", "ETag : \"x\""]
         #expect(feed(&collector, lines) == .more)
@@ -80,7 +80,7 @@ struct HeadCollectorTests {
         if case .violation = progress { true } else { false }
     }
 
-    @Test func `a head without end is a violation: by bytes, by lines, by interim responses`() {
+    @Test func `an endless head is a violation, by bytes, lines or interim responses`() {
         var collector = HeadCollector()
         let long = "X: " + String(repeating: "x", count: 60_000)
         #expect(isViolation(feed(&collector, ["HTTP/1.1 200 OK"] + Array(repeating: long, count: 5))))

@@ -29,7 +29,7 @@ struct HostConcurrencyTests {
         _ limits: HostConcurrency.Limits = .init(initial: 8, connections: 64), latency: @escaping (Int) -> Duration
     ) -> Host { Host(concurrency: HostConcurrency(limits), latency: latency) }
 
-    @Test func `it triples with each round trip while responses come as fast as before`() {
+    @Test func `the limit triples with each round trip while responses stay as fast`() {
         var host = host { _ in .milliseconds(100) }
         var limits = [host.concurrency.limit]
         for _ in 0..<4 {
@@ -39,14 +39,14 @@ struct HostConcurrencyTests {
         #expect(limits == [8, 24, 64, 64, 64])
     }
 
-    @Test func `it stops where more transfers only wait for each other`() {
+    @Test func `the limit stops growing where more transfers only wait for each other`() {
         // Twelve at a time: more are no faster.
         var host = host { count in .milliseconds(100 * max(1, count / 12)) }
         for _ in 0..<30 { host.answer() }
         #expect((8...36).contains(host.concurrency.limit))
     }
 
-    @Test func `it goes back where more transfers have brought nothing`() {
+    @Test func `the limit goes back if more transfers gain nothing`() {
         // Responses begin at once, and take the longer the more there are.
         var concurrency = HostConcurrency(.init(initial: 8, connections: 64))
         var now = MonotonicTime(nanoseconds: 0)
@@ -57,13 +57,13 @@ struct HostConcurrencyTests {
         #expect(concurrency.limit == 8)
     }
 
-    @Test func `it does not grow while nobody waits`() {
+    @Test func `the limit does not grow while no transfer waits`() {
         var host = host { _ in .milliseconds(100) }
         for _ in 0..<5 { host.answer { $0.isContended = false } }
         #expect(host.concurrency.limit == 8)
     }
 
-    @Test func `a refusal halves it once, and it recovers by one with each round`() {
+    @Test func `a refusal halves the limit once, and the limit recovers by one with each round`() {
         var host = host { _ in .milliseconds(100) }
         for _ in 0..<4 { host.answer() }
         #expect(host.concurrency.limit == 64)
@@ -77,7 +77,7 @@ struct HostConcurrencyTests {
     }
 
     @Test(arguments: [(429, 1), (503, 2)])
-    func `a host that always refuses is asked by few`(status: Int, least: Int) throws {
+    func `a host that always refuses gets only a few transfers`(status: Int, least: Int) throws {
         let refusal = try #require(HostConcurrency.Refusal(status: status))
         var concurrency = HostConcurrency(.init(initial: 8, connections: 64))
         var now = MonotonicTime(nanoseconds: 0)
@@ -95,7 +95,7 @@ struct HostConcurrencyTests {
     }
 
     @Test(arguments: [(1, 1), (4, 4), (100, 16)])
-    func `it begins within its limit`(connections: Int, expected: Int) {
+    func `the initial limit does not exceed the connections`(connections: Int, expected: Int) {
         #expect(HostConcurrency(.init(initial: 16, connections: connections)).limit == expected)
     }
 }

@@ -22,7 +22,7 @@ import Testing
         #expect(pace.next == at(5200))
     }
 
-    @Test(arguments: [0, -1, 1e-300, 1e300, .infinity]) func `any rate gives a time`(rate: Double) {
+    @Test(arguments: [0, -1, 1e-300, 1e300, .infinity]) func `every rate gives a valid time`(rate: Double) {
         var pace = RequestPace(rate: rate, at: at(0))
         for _ in 0..<3 { pace.begin(at: at(0)) }
         #expect(pace.next >= at(0))

@@ -338,7 +338,7 @@ private let otherCases: [ActionCase] = [
 @Suite("A response to a range request")
 struct ResumeActionTests {
     @Test(arguments: partialCases + otherResourceCases + digestCases + otherCases)
-    func `the head decides what becomes of the held bytes`(_ row: ActionCase) {
+    func `the head decides if the held bytes are resumed or dropped`(_ row: ActionCase) {
         let plan = ResumePlan(
             method: row.method, fields: row.requestFields, held: row.held, mayResume: true, url: origin)
         let head = ResponseHead(
@@ -359,7 +359,7 @@ struct ResumeActionTests {
         }
     }
 
-    @Test func `without anything held, a 200 is taken without a word`() {
+    @Test func `a 200 is accepted without a reason if no bytes are held`() {
         let plan = ResumePlan(method: .get, fields: [:], held: nil, mayResume: true, url: origin)
         let head = ResponseHead(
             status: .ok, fields: [.contentLength: "7"], finalURL: origin, requestTime: Date(), responseTime: Date())
@@ -369,7 +369,7 @@ struct ResumeActionTests {
     @Test(arguments: [
         206, 301, 404, 416, 500,
     ])
-    func `when every status is passed on, each is a body of its own, and what is held is not dropped`(status: Int) {
+    func `forwarded error responses have their own bodies, and held bytes are kept`(status: Int) {
         let head = ResponseHead(
             status: .init(code: status), fields: [.contentLength: "7"], finalURL: origin, requestTime: Date(),
             responseTime: Date())

@@ -26,7 +26,7 @@ struct ResumePlanTests {
     }
 
     @Test(arguments: ["http://origin.example/latest", "http://origin.example/file?a", "https://origin.example/file"])
-    func `of another resource than the held bytes' the whole is asked for, and the reason is said`(_ other: String) {
+    func `the whole body of another resource is requested, with a reason`(_ other: String) {
         let held = HeldPartial(validator: .etag("\"v1\""), total: 1000, missing: [400..<1000], url: url)
         let plan = ResumePlan(method: .get, fields: [:], held: held, mayResume: true, url: other)
         #expect(plan.range == nil && plan.ifRange == nil)
@@ -34,7 +34,7 @@ struct ResumePlanTests {
     }
 
     @Test(arguments: [url, "http://mirror.example/file"])
-    func `bytes that a digest proves are continued at any resource, without If-Range`(_ other: String) {
+    func `bytes that a digest verifies are resumed at any resource, without If-Range`(_ other: String) {
         let held = HeldPartial(validator: .digest, total: 1000, missing: [400..<1000], url: Self.url)
         let plan = ResumePlan(method: .get, fields: [:], held: held, mayResume: true, url: other)
         #expect(plan.range == "400-")
@@ -45,16 +45,16 @@ struct ResumePlanTests {
         #expect(plan(missing: [100..<200, 400..<1000]).range == "100-199")
     }
 
-    @Test func `what follows the held bytes is asked for when the total is unknown`() {
+    @Test func `the bytes after the held ones are requested if the total is unknown`() {
         #expect(plan(total: nil, missing: [400..<Int64.max]).range == "400-")
     }
 
-    @Test func `when nothing is missing, the last byte is asked for as a proof`() {
+    @Test func `the last byte is requested as a proof if no byte is missing`() {
         #expect(plan(missing: []).range == "999-")
         #expect(plan(total: nil, missing: [400..<Int64.max], provingTotal: 400).range == "399-")
     }
 
-    @Test func `a date that counted as strong goes into If-Range`() {
+    @Test func `a strong date is sent in If-Range`() {
         let plan = plan(.lastModified("Sun, 06 Nov 1994 08:49:37 GMT"), missing: [400..<1000])
         #expect(plan.ifRange == "Sun, 06 Nov 1994 08:49:37 GMT")
     }
@@ -63,7 +63,7 @@ struct ResumePlanTests {
         ResumeValidator.etag("W/\"v1\""), .etag("v1"), .etag(""), .etag("\"a\"b\""), .etag("\"a\", \"b\""),
         .lastModified(""), .lastModified("yesterday"), .lastModified("Sunday, 06-Nov-94 08:49:37 GMT"),
     ])
-    func `without a strong validator no range is asked for, and the reason is said`(_ validator: ResumeValidator) {
+    func `no range is requested without a strong validator, and there is a reason`(_ validator: ResumeValidator) {
         let plan = plan(validator, missing: [400..<1000])
         #expect(plan.range == nil)
         #expect(plan.ifRange == nil)
@@ -74,17 +74,17 @@ struct ResumePlanTests {
         arguments: [
             [400..<300 + 101, 350..<1000], [400..<1001], [500..<500], [-1..<1000], [400..<Int64.max],
         ] as [[Range<Int64>]])
-    func `ranges that contradict each other or the total are not built on`(_ missing: [Range<Int64>]) {
+    func `ranges that contradict each other or the total are not resumed`(_ missing: [Range<Int64>]) {
         let plan = plan(missing: missing)
         #expect(plan.range == nil)
         #expect(plan.refusal != nil)
     }
 
-    @Test func `held ranges without an end and without a total are not built on`() {
+    @Test func `held ranges without an end and without a total are not resumed`() {
         #expect(plan(total: nil, missing: []).refusal != nil)
     }
 
-    @Test func `when no byte is held, nothing is resumed and nothing needs saying`() {
+    @Test func `a transfer without held bytes has nothing to resume and no reason`() {
         let plan = plan(missing: [0..<1000])
         #expect(plan.range == nil)
         #expect(plan.refusal == nil)
@@ -108,7 +108,7 @@ struct ResumePlanTests {
     }
 }
 
-@Suite("By what a partial body can be resumed")
+@Suite("The validator of a partial body")
 struct ResumeValidatorTests {
     private func validator(_ fields: HTTPFields, status: Int = 200) -> ResumeValidator? {
         ResponseHead(
@@ -118,18 +118,18 @@ struct ResumeValidatorTests {
     }
     private let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
 
-    @Test func `a strong entity-tag, before any date`() {
+    @Test func `a strong entity tag precedes a date as the validator`() {
         #expect(validator([.eTag: "\"v1\"", .lastModified: modified, .date: modified]) == .etag("\"v1\""))
         #expect(validator([.eTag: "\"\""], status: 206) == .etag("\"\""))
     }
 
     @Test(arguments: ["W/\"v1\"", "v1", "\"v1", "\"a\", \"b\""])
-    func `not a weak entity-tag, and no date beside it`(_ etag: String) {
+    func `a weak entity tag is not a validator, even with a date`(_ etag: String) {
         let later = "Sun, 06 Nov 1994 09:49:37 GMT"
         #expect(validator([.eTag: etag, .lastModified: modified, .date: later]) == nil)
     }
 
-    @Test func `Last-Modified only when it is at least a second before Date (RFC 9110 section 8.8.2.2)`() {
+    @Test func `Last-Modified is a validator only if it is at least a second before Date (RFC 9110 section 8.8.2.2)`() {
         #expect(
             validator([.lastModified: modified, .date: "Sun, 06 Nov 1994 08:49:38 GMT"]) == .lastModified(modified))
         #expect(validator([.lastModified: modified, .date: modified]) == nil)
@@ -138,12 +138,12 @@ struct ResumeValidatorTests {
         #expect(validator([.lastModified: "Sunday, 06-Nov-94 08:49:37 GMT", .date: modified]) == nil)
     }
 
-    @Test func `nothing with a Content-Encoding, except identity`() {
+    @Test func `a response with a Content-Encoding other than identity has no validator`() {
         #expect(validator([.eTag: "\"v1\"", .contentEncoding: "gzip"]) == nil)
         #expect(validator([.eTag: "\"v1\"", .contentEncoding: "identity"]) == .etag("\"v1\""))
     }
 
-    @Test func `nothing of another status`() {
+    @Test func `a response with another status has no validator`() {
         #expect(validator([.eTag: "\"v1\""], status: 203) == nil)
         #expect(validator([.eTag: "\"v1\""], status: 404) == nil)
     }

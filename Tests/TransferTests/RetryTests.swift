@@ -26,14 +26,14 @@ struct RetryTests {
         #expect(policy.delay(beforeRetry: .max, random: 1) == .seconds(60))
     }
 
-    @Test func `as many retries as the policy allows, then none, with a word on it`() {
+    @Test func `retries end at the policy's limit, with a note`() {
         var state = RetryState(policy: policy { $0.maxRetries = 2 })
         #expect(decide(&state) == .retry(after: .milliseconds(500)))
         #expect(decide(&state) == .retry(after: .seconds(1)))
         #expect(decide(&state) == .giveUp(note: "2 retries without progress"))
     }
 
-    @Test func `while no host was reached there is one retry within a second, unless the policy says otherwise`() {
+    @Test func `an unreachable host is tried again once within a second, unless the policy says otherwise`() {
         func decide(_ state: inout RetryState) -> RetryState.Decision {
             state.decide(madeProgress: false, retryAfter: nil, isUnreachable: true, elapsed: .zero, random: 0.99)
         }
@@ -47,7 +47,7 @@ struct RetryTests {
         #expect(decide(&patient) == .giveUp(note: "5 retries without progress"))
     }
 
-    @Test func `no retries at all need no word`() {
+    @Test func `a policy without retries adds no note`() {
         var state = RetryState(policy: policy { $0.maxRetries = 0 })
         #expect(decide(&state) == .giveUp(note: nil))
     }
@@ -75,14 +75,14 @@ struct RetryTests {
                 == .giveUp(note: "the server asks to wait 61 s, more than the limit of 60 s"))
     }
 
-    @Test func `no retry begins after the time for all of them, its pause counted`() {
+    @Test func `no retry begins after the total time limit, including its pause`() {
         var state = RetryState(policy: policy { $0.maxTotalTime = .seconds(10) })
         #expect(decide(&state, elapsed: .seconds(9)) == .retry(after: .milliseconds(500)))
         #expect(
             decide(&state, elapsed: .milliseconds(9_001)) == .giveUp(note: "no retry later than 10 s after the start"))
     }
 
-    @Test func `which statuses are worth another attempt`() {
+    @Test func `only temporary statuses are retried`() {
         let retryable = (100..<600).filter(RetryState.isRetryable(status:))
         #expect(retryable == [408, 425, 429, 500, 502, 503, 504])
     }

@@ -12,7 +12,7 @@ struct ScheduleTests {
         return started
     }
 
-    @Test func `by priority, then by arrival`() {
+    @Test func `transfers start by priority, then by arrival`() {
         var schedule = TransferSchedule(.init(total: 10, perHost: 10, perClient: .max))
         schedule.enqueue(1, host: "a", priority: .background)
         schedule.enqueue(2, host: "b", priority: .normal)
@@ -21,7 +21,7 @@ struct ScheduleTests {
         #expect(all(&schedule) == [4, 2, 3, 1])
     }
 
-    @Test func `never more at once than the limit`() {
+    @Test func `no more transfers run at once than the limit`() {
         var schedule = TransferSchedule(.init(total: 2, perHost: 10, perClient: .max))
         for id in 1...4 { schedule.enqueue(UInt64(id), host: "host\(id)", priority: .normal) }
         #expect(all(&schedule) == [1, 2])
@@ -29,7 +29,7 @@ struct ScheduleTests {
         #expect(all(&schedule) == [3])
     }
 
-    @Test func `never more per host, and a full host holds up nobody else`() {
+    @Test func `a host at its limit does not delay others`() {
         var schedule = TransferSchedule(.init(total: 10, perHost: 1, perClient: .max))
         schedule.enqueue(1, host: "a", priority: .high)
         schedule.enqueue(2, host: "a", priority: .high)
@@ -57,7 +57,7 @@ struct ScheduleTests {
         #expect(all(&schedule) == [4])
     }
 
-    @Test func `nothing starts with a host that is paused, and all that may when it goes on`() {
+    @Test func `a paused host starts no transfers, and resumes with all that may run`() {
         var schedule = TransferSchedule(.init(total: 10, perHost: 2, perClient: .max))
         for id in 1...3 { schedule.enqueue(UInt64(id), host: "a", priority: .high) }
         schedule.enqueue(4, host: "b", priority: .background)
@@ -75,7 +75,7 @@ struct ScheduleTests {
         #expect(all(&schedule) == [6])
     }
 
-    @Test func `one that comes back from a pause keeps its place`() {
+    @Test func `a transfer that returns from a pause keeps its place`() {
         var schedule = TransferSchedule(.init(total: 1, perHost: 1, perClient: .max))
         let place = schedule.enqueue(1, host: "a", priority: .normal)
         schedule.enqueue(2, host: "a", priority: .normal)
@@ -111,7 +111,7 @@ struct ScheduleTests {
         #expect(started == [1, 4, 2, 5, 3, 6])
     }
 
-    @Test func `one that is withdrawn never starts`() {
+    @Test func `a withdrawn transfer never starts`() {
         var schedule = TransferSchedule(.init(total: 4, perHost: 4, perClient: .max))
         for id in 1...3 { schedule.enqueue(UInt64(id), host: "a", priority: .normal) }
         schedule.withdraw(2, host: "a")
@@ -126,7 +126,7 @@ struct ScheduleTests {
         #expect(all(&schedule) == [1])
     }
 
-    @Test func `the limits hold and everybody gets through, whatever happens in which order`() {
+    @Test func `the limits hold and every transfer runs after random operations`() {
         var generator = SeededGenerator(for: "ScheduleTests.random")
         for _ in 0..<50 {
             var schedule = TransferSchedule(.init(total: 5, perHost: 2, perClient: .max))
@@ -201,7 +201,7 @@ struct TimeTests {
         #expect(MonotonicTime(nanoseconds: 5) + .seconds(Int64.max) == MonotonicTime(nanoseconds: .max))
     }
 
-    @Test func `durations for a person`() {
+    @Test func `durations are written for people`() {
         #expect(Duration.seconds(30).text == "30 s")
         #expect(Duration.milliseconds(250).text == "0.25 s")
         #expect(Duration.milliseconds(1005).text == "1.005 s")

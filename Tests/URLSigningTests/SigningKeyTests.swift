@@ -7,7 +7,7 @@ import Testing
 struct SigningKeyTests {
     private let sixteen = "AAECAwQFBgcICQoLDA0ODw=="
 
-    @Test func `have one key a line, comments and empty lines; the first key signs`() throws {
+    @Test func `a key file has one key a line, comments and empty lines, and the first key signs`() throws {
         let keys = try SigningKeys(text: "# ours\n\n  b.2:\(sixteen) \r\na-1_:\(sixteen.dropLast(2))\n")
         #expect(keys.all.map(\.id) == ["b.2", "a-1_"])
         #expect(keys.firstID == "b.2")
@@ -21,7 +21,7 @@ struct SigningKeyTests {
         ("a:AAEC", "has 3 bytes"), ("a:", "has 0 bytes"),
         ("a:AAECAwQFBgcICQoLDA0ODw==\na:AAECAwQFBgcICQoLDA0ODw==", "two keys"),
     ])
-    func `that make no sense are refused`(text: String, reason: String) {
+    func `invalid key files are refused`(text: String, reason: String) {
         #expect {
             try SigningKeys(text: text)
         } throws: { error in
@@ -30,7 +30,7 @@ struct SigningKeyTests {
     }
 
     @Test(arguments: [(0o600, true), (0o640, true), (0o644, false), (0o602, false)])
-    func `that everybody may read are refused`(mode: UInt32, isTaken: Bool) throws {
+    func `key files that everyone may read are refused`(mode: UInt32, isTaken: Bool) throws {
         var template = Array("/tmp/imgcache-keys-XXXXXX".utf8CString)
         let descriptor = mkstemp(&template)
         try #require(descriptor >= 0)
@@ -54,11 +54,11 @@ struct SigningKeyTests {
     }
 
     @Test(arguments: ["/nowhere/keys", "/"])
-    func `that are not there, or no files, are refused`(path: String) {
+    func `missing key files and other kinds of files are refused`(path: String) {
         #expect(throws: SigningKeyError.self) { try SigningKeys(file: path) }
     }
 
-    @Test func `a key that is printed says its name only`() throws {
+    @Test func `the description of a key shows only its name`() throws {
         let keys = try SigningKeys(text: "a:\(sixteen)")
         var dumped = ""
         dump(keys, to: &dumped)
@@ -75,12 +75,12 @@ struct Base64Tests {
         ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
         ("foobar", "Zm9vYmFy"),
     ])
-    func `gives the examples of RFC 4648`(text: String, encoded: String) {
+    func `Base64 gives the examples of RFC 4648`(text: String, encoded: String) {
         #expect(Base64.decode(encoded.utf8) == Array(text.utf8))
         #expect(Base64.encodeURL(Array(text.utf8)) == String(encoded.prefix { $0 != "=" }))
     }
 
-    @Test func `reads back what it writes, whatever the bytes`() {
+    @Test func `Base64 reads back the bytes that it wrote`() {
         for count in 0...300 {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 167 &+ count) }
             #expect(Base64.decodeURL(Base64.encodeURL(bytes).utf8) == bytes)
@@ -88,10 +88,12 @@ struct Base64Tests {
     }
 
     @Test(arguments: ["Zh==", "Zg=", "Zg===", "=", "Z", "Zm9v=", "Zm9v ", "Zm8=="])
-    func `has one text for each sequence of bytes`(text: String) { #expect(Base64.decode(text.utf8) == nil) }
+    func `Base64 has only one text for each sequence of bytes`(text: String) {
+        #expect(Base64.decode(text.utf8) == nil)
+    }
 
     @Test(arguments: ["Zg==", "-_+/", "Zh"])
-    func `of signatures has no padding and an alphabet of its own`(text: String) {
+    func `Base64 of signatures has no padding and its own alphabet`(text: String) {
         #expect(Base64.decodeURL(text.utf8) == nil)
     }
 }

@@ -15,7 +15,7 @@ struct URLSignerTests {
     }
 
     /// Computed by `printf '%s' "$text" | openssl dgst -sha256 -mac HMAC -macopt hexkey:000102…1f -binary | basenc --base64url`.
-    @Test func `carry the HMAC of all that comes before the signature`() throws {
+    @Test func `a signed URL carries the HMAC of everything before the signature`() throws {
         #expect(
             try signer.sign(target: "/image/w=256/a.jpg?v=2", expiry: 1_795_000_000)
                 == "/image/w=256/a.jpg?v=2&imgcache-kid=new&imgcache-exp=1795000000&imgcache-sig=tzLUeXsCqek7cIeQD0ob6Zlt-3dY-z2Qxo_0NuJl3yg"
@@ -29,7 +29,7 @@ struct URLSignerTests {
         "/", "/a", "/a?", "/a?b", "/a?b=1&c=2", "/a?b&", "/a?&", "/a//b?x=/?y", "/a?imgcache-sign=1",
         "/image/w=1,h=2/https://other.example/a.jpg?x=%20",
     ])
-    func `give the target back without the signature's parameters`(target: String) throws {
+    func `verifying a signed URL returns its target without the signature's parameters`(target: String) throws {
         for (expiry, key) in [(nil, nil), (1000, "old"), (0, "new")] as [(Int64?, String?)] {
             let signed = try signer.sign(target: target, expiry: expiry, keyID: key)
             #expect(
@@ -38,13 +38,13 @@ struct URLSignerTests {
         }
     }
 
-    @Test func `count until the last second of their expiry, and not after it`() throws {
+    @Test func `a signed URL is valid until the last second of its expiry`() throws {
         let signed = try signer.sign(target: "/a", expiry: 1000)
         #expect(try signer.verify(target: signed, now: 1000).expiry == 1000)
         #expect(throws: SignatureError.expired(at: 1000)) { try signer.verify(target: signed, now: 1001) }
     }
 
-    @Test func `are refused when any one byte is another`() throws {
+    @Test func `a signed URL with any changed byte is refused`() throws {
         let signed = try signer.sign(target: "/a?b=1", expiry: 1000, keyID: "old")
         for index in signed.indices {
             for other in ["A", "0", "&", "=", "?", "-"] where signed[index] != Character(other) {
@@ -60,7 +60,7 @@ struct URLSignerTests {
         #expect(throws: SignatureError.self) { try signer.verify(target: signed + "A", now: 0) }
     }
 
-    @Test func `say why they are refused`() throws {
+    @Test func `a refused URL has the reason`() throws {
         let signature = "imgcache-sig=" + String(repeating: "A", count: 43)
         let table: [(String, SignatureError)] = [
             ("/a", .missing), ("/a?b=1", .missing), ("/imgcache-sig=x", .missing), ("/a?\(signature)x", .malformed),
@@ -86,7 +86,7 @@ struct URLSignerTests {
         }
     }
 
-    @Test func `another key of the same name signs otherwise`() throws {
+    @Test func `another key of the same name gives another signature`() throws {
         let other = URLSigner(
             try SigningKeys([SigningKey(id: "new", secret: [UInt8](repeating: 1, count: 32))]))
         let signed = try other.sign(target: "/a")
@@ -98,7 +98,7 @@ struct URLSignerTests {
         "/a?it's",
         "/a\n", "/a<b>", "/{a}",
     ])
-    func `are not made of what would arrive otherwise than it was signed`(target: String) {
+    func `a target that would not arrive unchanged is not signed`(target: String) {
         #expect {
             try signer.sign(target: target)
         } throws: { error in
@@ -106,7 +106,7 @@ struct URLSignerTests {
         }
     }
 
-    @Test func `are not signed twice, nor by a key that is not there`() throws {
+    @Test func `a URL is not signed twice, or with an unknown key`() throws {
         let signed = try signer.sign(target: "/a")
         #expect(throws: SigningError.alreadySigned) { try signer.sign(target: signed) }
         #expect(throws: SigningError.unknownKey("third")) { try signer.sign(target: "/a", keyID: "third") }

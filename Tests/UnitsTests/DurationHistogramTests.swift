@@ -12,7 +12,7 @@ import Units
         #expect(exported.last == 100_000_000_000)
     }
 
-    @Test func `a value that is on a bound counts below it, one above the last bound only in all`() {
+    @Test func `a value on a bound counts below it, and one above the last bound counts only in total`() {
         var histogram = DurationHistogram()
         for value in [-5, 10_000, 10_001, 200_000_000_000] as [Int64] { histogram.note(value) }
         #expect(histogram.cumulative(at: 0) == 2)
@@ -36,7 +36,7 @@ import Units
         #expect(slow.percentile(0.5) == 100e9)
     }
 
-    @Test func `what was noted since is a histogram of its own`() {
+    @Test func `the difference from an earlier histogram is a histogram of the newer values`() {
         var histogram = DurationHistogram()
         histogram.note(1_000_000)
         let earlier = histogram

@@ -45,7 +45,7 @@ struct GrantedMemoryTests {
         #expect(ftruncate(kept.number, off_t(page)) == -1 && pwrite(kept.number, "x", 1, 0) == -1)
     }
 
-    @Test func `after the work nothing of its files is left`() throws {
+    @Test func `all files of a worker are empty after its work`() throws {
         var memory = GrantedMemory(limit: 10 * page)
         let kept = try (0..<3).map { _ in try #require(memory.grant(Int64(page)).descriptors.first) }
         memory.freeAll()
@@ -58,7 +58,7 @@ struct GrantedMemoryTests {
         #expect(granted.count == GrantedMemory.mostFiles)
     }
 
-    @Test func `a file that comes with an answer is the program's, and must be one of those that it made`() throws {
+    @Test func `a file in an answer passes to the program, and must be one that the program granted`() throws {
         var memory = GrantedMemory(limit: 10 * page)
         let answer = memory.grant(Int64(2 * page))
         let file = try #require(answer.descriptors.first)

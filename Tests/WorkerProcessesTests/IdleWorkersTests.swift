@@ -34,14 +34,14 @@ struct IdleWorkersTests {
         #expect(line.take(for: 8) === workers[1])
     }
 
-    @Test func `when there may be no more, the session that has paused longest loses its worker`() {
+    @Test func `the session that has paused longest loses its worker when no more may start`() {
         var (line, workers) = line(width: 2, [7, 8])
         #expect(line.take() === workers[0])
         #expect(line.take(for: 7) === workers[1])
         #expect(line.count == 2)
     }
 
-    @Test func `a session that has ended leaves its worker to all, once the worker has been told`() {
+    @Test func `the worker of an ended session is free for all after it was notified`() {
         var (line, workers) = line(width: 3, [7, 8])
         #expect(line.leave(7) === workers[0])
         #expect(line.leave(7) == nil && line.leave(9) == nil)

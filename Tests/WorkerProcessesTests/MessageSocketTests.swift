@@ -5,14 +5,14 @@ import Testing
 /// Messages between a program and its workers.
 struct MessageSocketTests {
     @Test(arguments: [0, 1, 48 << 10, 48 << 10 + 1, 1 << 20])
-    func `arrive whole, whatever their length`(count: Int) throws {
+    func `messages arrive complete, whatever their length`(count: Int) throws {
         let (one, other) = try MessageSocket.pair()
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 7) }
         #expect(one.send(WorkerMessage(bytes)))
         #expect(try other.receive()?.bytes == bytes)
     }
 
-    @Test func `a longer one than is believed is not understood`() throws {
+    @Test func `a message above the length limit is rejected`() throws {
         let (one, other) = try MessageSocket.pair()
         let long = WorkerMessage([UInt8](repeating: 1, count: 100 << 10))
         #expect(one.send(long) && one.send(long))

@@ -5,7 +5,7 @@ import Testing
 
 /// Descriptors that are handed to workers.
 struct OpenDescriptorTests {
-    @Test(arguments: [O_RDWR, O_RDONLY]) func `of a file are for reading alone`(mode: Int32) throws {
+    @Test(arguments: [O_RDWR, O_RDONLY]) func `a descriptor that is sent permits only reading`(mode: Int32) throws {
         var template = Array("/tmp/imgcache-test-XXXXXX".utf8CString)
         let first = OpenDescriptor(owning: mkstemp(&template))
         #expect(write(first.number, "body", 4) == 4)

@@ -7,7 +7,7 @@ struct WorkerHelperTests {
         ("/bin/true", "the helper ended at its start"),
         ("/nowhere/program", "/nowhere/program: No such file or directory"),
     ])
-    func `a program that is no helper is known by its end, and not by the time that passes`(
+    func `a program that is not a helper is recognised by its exit, without a time-out`(
         program: String, problem: String
     ) {
         let failure = #expect(throws: WorkerFailure.self) { try WorkerHelper(program) }

@@ -7,11 +7,11 @@ struct XMLElementTests {
         "<!DOCTYPE a><a/>", "<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>",
         String(repeating: "<a>", count: 17) + String(repeating: "</a>", count: 17),
     ])
-    func `what is not well-formed, has a document type or too many levels is refused`(text: String) {
+    func `XML that is not well-formed, has a document type or too many levels is refused`(text: String) {
         #expect(throws: XMLReader.Failure.self) { try XMLElement.parse(Array(text.utf8)) }
     }
 
-    @Test func `a failure has its line`() {
+    @Test func `an XML failure has its line`() {
         #expect { try XMLElement.parse(Array("<a>\n<b>\n</a>".utf8)) } throws: {
             ($0 as? XMLReader.Failure)?.line == 3
         }

@@ -27,7 +27,7 @@ struct ZsyncControlTests {
         try ZsyncControl(Array(header.utf8) + checksums)
     }
 
-    @Test func `its fields and checksums are read`() throws {
+    @Test func `the fields and checksums of a control file are read`() throws {
         let control = try control(Self.header)
         #expect(control.filename == "a b.iso" && control.url == "a%20b.iso")
         #expect(control.sha1?.hexadecimal == "4a17c3ff00000000000000000000000000000000")
@@ -36,13 +36,13 @@ struct ZsyncControlTests {
         #expect(control.range(ofBlock: 2) == 4096..<5000)
     }
 
-    @Test func `what is written is read again`() throws {
+    @Test func `a control file is read as it was written`() throws {
         var control = try control(Self.header)
         control.filename = nil
         #expect(try ZsyncControl(control.encoded) == control)
     }
 
-    @Test func `unknown fields are skipped if the file says that they are safe, and a map of a compressed form always`()
+    @Test func `unknown fields are skipped only if the file marks them as safe, and Z-Map2 always`()
         throws
     {
         let safe = Self.header.replacing("URL:", with: "Safe: X-Note X-More\nX-Note: 1\nURL:")
@@ -62,12 +62,12 @@ struct ZsyncControlTests {
         ("SHA-1: 4a", "SHA-1: zz", "SHA-1"), ("MTime:", "Min-Version: 0.7.0\nMTime:", "0.7.0"),
         ("MTime:", "Z-Map2: 999999999999\nMTime:", "Z-Map2"),
     ])
-    func `a file that cannot be used is refused with the reason`(_ part: String, _ other: String, _ reason: String) {
+    func `an unusable control file is refused with the reason`(_ part: String, _ other: String, _ reason: String) {
         let error = #expect(throws: ZsyncControl.Failure.self) { try control(Self.header.replacing(part, with: other)) }
         #expect(error?.description.contains(reason) == true, "\(String(describing: error))")
     }
 
-    @Test func `no mutation of a file crashes the reader or the search`() throws {
+    @Test func `no mutation of a control file crashes the reader or the search`() throws {
         var random = SeededGenerator(for: "zsync control files")
         let whole = Array(Self.header.utf8) + Self.checksums
         for _ in 0..<20_000 {
@@ -104,7 +104,7 @@ struct BlockChecksumTests {
             "e33b4ddc9c38f2199c3e7b164fcc0536"
         ),
     ])
-    func `MD4 is that of RFC 1320`(_ text: String, _ digest: String) {
+    func `MD4 gives the digests of RFC 1320`(_ text: String, _ digest: String) {
         #expect(hexadecimal(text) == digest)
     }
 

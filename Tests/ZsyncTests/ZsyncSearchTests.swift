@@ -58,7 +58,7 @@ struct ZsyncSearchTests {
     }
 
     @Test(arguments: [1, 2], [256, 2048])
-    func `a file that is its own seed is found as a whole, whatever its length`(run: Int, blockSize: Int) {
+    func `a file that is its own seed is found completely, whatever its length`(run: Int, blockSize: Int) {
         var random = SeededGenerator(for: "zsync, the same file")
         for count in [1, 255, 256, 257, 511, 512, 2048, 2049, 6000, 10_000] {
             let file = bytes(count, &random)
@@ -125,7 +125,7 @@ struct ZsyncSearchTests {
         #expect(search.missing == [0..<control.length])
     }
 
-    @Test func `an empty file has no blocks, and an empty seed none of a file`() {
+    @Test func `an empty file has no blocks, and an empty seed contains none`() {
         #expect(search(control([], 256), in: [[1]]).missing.isEmpty)
         #expect(search(control([1, 2, 3], 256), in: [[]]).missing == [0..<3])
     }

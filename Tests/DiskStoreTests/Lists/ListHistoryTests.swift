@@ -10,7 +10,7 @@ import Testing
         ProcessInfo.processInfo.environment["IMGCACHE_HISTORY_SEED"].flatMap { UInt64($0) }
 
     @Test
-    func `a list that two processes sync is right after every array, whatever process ends at whatever transaction`()
+    func `a list that two processes sync is right after every array, even if they are killed at any transaction`()
         throws
     {
         // The smallest batches: an array of twenty ids takes several transactions.

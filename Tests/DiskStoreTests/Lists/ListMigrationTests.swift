@@ -38,14 +38,14 @@ import Testing
         """
     }
 
-    @Test func `is as it was if nothing is wrong with it, and reads its whole array next`() throws {
+    @Test func `a sound list of version 4 stays as it is, and reads the whole next array`() throws {
         let list = try reopened("")
         #expect(try list.records() == ["a@1", "b@2", "c@3", "d@4"] && list.pending() == [])
         #expect(try list.state.items == 4 && list.state.validator == "")
         #expect(try list.takeOver([("a", 1), ("b", 2), ("c", 3), ("d", 4)]) == ListDifference())
     }
 
-    @Test func `lists an id once that an array which broke off had left twice`() throws {
+    @Test func `a list of version 4 lists an id once that a broken array left twice`() throws {
         let open = "9223372036854775807"
         let list = try reopened(
             insert("b", version: 9, position: 77, since: "revision", until: open)
@@ -59,13 +59,13 @@ import Testing
         #expect(try list.state.items == 3)
     }
 
-    @Test func `asks again for records that are older than the array says, or missing`() throws {
+    @Test func `a list of version 4 requests records again that are missing or older than its array`() throws {
         let list = try reopened(
             "UPDATE list_items SET modified = '8' WHERE id = 'c'; DELETE FROM list_records WHERE id = 'd'")
         #expect(Set(try list.pending()) == ["c", "d"])
     }
 
-    @Test func `has nothing left of an array that was being written`() throws {
+    @Test func `a list of version 4 drops an array that was still being written`() throws {
         let open = "9223372036854775807"
         let list = try reopened(
             insert("new", version: 9, position: 77, since: "revision + 1", until: open)
@@ -76,7 +76,7 @@ import Testing
         #expect(try list.takeOver([("a", 1), ("b", 2), ("c", 3), ("d", 4)]) == ListDifference())
     }
 
-    @Test func `loses records of ids that it does not have with the next array`() throws {
+    @Test func `a list of version 4 drops records of unlisted ids with the next array`() throws {
         let list = try reopened("DELETE FROM list_items WHERE id = 'd'")
         try list.takeOver([("a", 1)])
         try list.takeOver([("a", 1)])

@@ -69,7 +69,7 @@ struct ListUnderTest {
         #expect(try list.state.items == 3)
     }
 
-    @Test func `an array that was not taken over changes nothing`() throws {
+    @Test func `an array that was not finished changes nothing`() throws {
         try list.takeOver([("a", 1), ("b", 2)])
         try list.settleAll()
         try list.takeOver((0..<5000).map { ("x\($0)", 1) } + [("b", 7), ("a", 1)], finishes: false)
@@ -80,7 +80,7 @@ struct ListUnderTest {
         #expect(try list.state.items == 2)
     }
 
-    @Test func `what is pending is merged with what is new, without duplicates`() throws {
+    @Test func `pending ids are merged with new ones, without duplicates`() throws {
         try list.takeOver((0..<10).map { ("\($0)", 10 - $0) })
         _ = try list.store.settle(
             list.store.pending(of: list.state, after: .first(ofAttempt: 0), limit: 3).map { list.record($0) },
@@ -98,7 +98,7 @@ struct ListUnderTest {
         #expect(try list.pending() == ["new"])
     }
 
-    @Test func `a page that is older than what another sync stored changes nothing`() throws {
+    @Test func `a page older than the stored result of another sync changes nothing`() throws {
         try list.takeOver([("a", 1)])
         let late = try list.store.pending(of: list.state, after: .first(ofAttempt: 0), limit: 1).map { list.record($0) }
         try list.takeOver([("a", 2)])
@@ -109,8 +109,7 @@ struct ListUnderTest {
         #expect(try list.records() == ["a@2"] && list.pending() == [])
     }
 
-    @Test func `a page that is stored while the next array is received does not settle what that one asks for`() throws
-    {
+    @Test func `a page that is stored while the next array arrives does not settle the ids of that array`() throws {
         try list.takeOver([("a", 1)])
         let staging = try ListStaging(list.state, isPartial: false, windowSize: 2, in: list.store)
         for id in ["a", "b", "c"] { try staging.add(ListedItem(id: id, isNumeric: false, modified: "2", recency: 2)) }
@@ -120,7 +119,7 @@ struct ListUnderTest {
         #expect(Set(try list.pending()) == ["a", "b", "c"])
     }
 
-    @Test func `ids that are equal only by canonical equivalence are two`() throws {
+    @Test func `ids that are equal only by canonical equivalence are two ids`() throws {
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
         try list.takeOver([(composed, 1), (decomposed, 2)])
         try list.settleAll()
@@ -130,7 +129,7 @@ struct ListUnderTest {
         #expect(try list.records().map { Array($0.utf8) } == [Array("\(decomposed)@2".utf8)])
     }
 
-    @Test func `an array of what changed names ids that changed, also without modification times`() throws {
+    @Test func `an array of changes marks its ids as changed, even without modification times`() throws {
         try list.takeOver([("a", 1), ("b", 1)])
         try list.settleAll()
         let staging = try ListStaging(list.state, isPartial: true, in: list.store)
@@ -172,7 +171,7 @@ struct ListUnderTest {
         }
     }
 
-    @Test func `pages follow one another in every order, and a page costs a search in an index`() throws {
+    @Test func `pages in every order follow one another, and each page costs one search in an index`() throws {
         try list.takeOver((0..<50).map { ("\($0)", ($0 * 37) % 11) })
         try list.settleAll()
         for order in [ListOrder.array, .newest, .id, .key] {
@@ -192,7 +191,7 @@ struct ListUnderTest {
         }
     }
 
-    @Test func `a range of ids or keys is a search in an index, and has its bounds`() throws {
+    @Test func `a range of ids or keys is one search in an index, and respects its bounds`() throws {
         try list.takeOver((0..<50).map { ("\($0)", Int64($0)) })
         try list.settleAll()
         var request = ListPageRequest(order: .key, limit: 100)
@@ -217,7 +216,7 @@ struct ListUnderTest {
         }
     }
 
-    @Test func `random arrays, cuts and pages leave what the server listed last`() throws {
+    @Test func `a list has the server's last state after random arrays, interruptions and pages`() throws {
         var generator = SeededGenerator(for: "ListTests")
         var listed: [(String, Int64)] = []
         for round in 0..<60 {

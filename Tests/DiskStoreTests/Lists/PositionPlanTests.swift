@@ -24,11 +24,11 @@ import Testing
 
     private let old: [Int64] = (0..<100).map { $0 * PositionPlan.spacing }
 
-    @Test func `an equal array keeps all`() {
+    @Test func `an equal array keeps all positions`() {
         #expect(positions(of: old, former: 0) == old)
     }
 
-    @Test func `new ids at the front change nobody else's position`() {
+    @Test func `new ids at the front change no other position`() {
         for count in [1, 7, 25, 200] {
             let array = [Int64?](repeating: nil, count: count) + old
             let given = positions(of: array, former: 0)
@@ -52,7 +52,7 @@ import Testing
         #expect(Array(given.suffix(50)) == Array(old.suffix(50)))
     }
 
-    @Test func `neighbours without room give theirs up`() {
+    @Test func `neighbours without room get new positions`() {
         let given = positions(of: [1, nil, nil, 2, 3, 10], former: 1)
         expectAscending(given)
         #expect(given.first == 1 && given.last == 10)
@@ -83,7 +83,7 @@ import Testing
 }
 
 @Suite("Sort keys") struct ListSortKeyTests {
-    @Test func `are ordered as numbers, then texts, then none`() {
+    @Test func `sort keys order numbers first, then texts, then missing keys`() {
         let keys: [ListSortKey] = [
             .number(-.infinity), .number(-2.5), .number(-1), .number(0), .number(0.25), .number(1e300), .text(""),
             .text("a"),

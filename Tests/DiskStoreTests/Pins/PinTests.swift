@@ -22,7 +22,7 @@ import Testing
         for number in 0..<40 { try store.put("other \(number)", pattern(400_000)) }
     }
 
-    @Test func `what is pinned stays, whether it was stored before or after`() throws {
+    @Test func `a pinned entry is not evicted, whether it was stored before or after the pin`() throws {
         try store.put("before", pattern(100_000))
         let set = try pin(["before", "after"], as: "trip")
         #expect(set.total == 2 && set.present == 1)
@@ -38,7 +38,7 @@ import Testing
         #expect(try !store.has("before") && !store.has("after"))
     }
 
-    @Test func `a pin passes to the body that takes another one's place, and the old one goes`() throws {
+    @Test func `a pin passes to the body that replaces another, and the old body is deleted`() throws {
         _ = try pin(["a"], as: "one")
         try store.put("a", pattern(100_000))
         try store.put("a", pattern(50_000, seed: 2))
@@ -48,7 +48,7 @@ import Testing
         #expect(try store.pinnedBytes() == store.entries(for: EntryKey("a"))[0].allocated)
     }
 
-    @Test func `two sets hold a file until the last of them lets go`() throws {
+    @Test func `a file that two sets pin stays until both are removed`() throws {
         try store.put("a", pattern(100_000))
         let one = try pin(["a"], as: "one")
         let other = try pin(["a"], as: "other")
@@ -60,7 +60,7 @@ import Testing
         #expect(try !store.has("a"))
     }
 
-    @Test func `prune and clear spare pins unless they are told not to`() throws {
+    @Test func `prune and clear can spare pinned entries`() throws {
         _ = try pin(["a"], as: "one")
         try store.put("a", pattern(100_000))
         try store.put("b", pattern(100_000))
@@ -74,7 +74,7 @@ import Testing
         #expect(try store.pinnedBytes() == 0)
     }
 
-    @Test func `what has no room beside pins is refused, and nothing is evicted for it`() throws {
+    @Test func `a body without room next to the pins is refused, and evicts nothing`() throws {
         _ = try pin((0..<14).map { "pinned \($0)" }, as: "one")
         for number in 0..<14 { try store.put("pinned \(number)", pattern(400_000)) }
         try store.put("small", pattern(10_000))
@@ -84,7 +84,7 @@ import Testing
         #expect(test.allocated <= 8 << 20)
     }
 
-    @Test func `the members that a set no longer names are let go, the others stay`() throws {
+    @Test func `members that a set no longer names are unpinned, and the others stay pinned`() throws {
         for name in ["a", "b", "c"] { try store.put(name, pattern(50_000)) }
         _ = try pin(["a", "b"], as: "one")
         let set = try pin(["b", "c"], as: "one")
@@ -141,7 +141,7 @@ import Testing
         #expect(evicted.map(\.id) == Array(ids.prefix(2)))
     }
 
-    @Test func `what is pinned is not evicted because it has expired`() throws {
+    @Test func `a pinned entry is not evicted when it expires`() throws {
         var entry = NewEntry(key: EntryKey("a"), variant: "", url: "http://test/a", metadata: [])
         entry.expires = Date(timeIntervalSince1970: 0)
         _ = try store.writeWhole("a", pattern(4000)).commit(entry)
@@ -180,7 +180,7 @@ import Testing
         #expect(try pin(["a", "b"], sizes: 1 << 20, as: "other").total == 2)
     }
 
-    @Test func `what is stored and what two sets share counts once`() throws {
+    @Test func `stored and shared members of a set count once`() throws {
         for number in 0..<6 { try store.put("stored \(number)", pattern(1 << 20)) }
         let keys = (0..<6).map { "stored \($0)" }
         #expect(try pin(keys, sizes: 1 << 20, as: "one").present == 6)

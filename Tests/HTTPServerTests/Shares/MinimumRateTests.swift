@@ -3,7 +3,7 @@ import Testing
 @testable import HTTPServer
 
 struct MinimumRateTests {
-    @Test func `time is left for bytes at the least rate, and some beside it`() {
+    @Test func `the time left allows the minimum rate and a grace period`() {
         let rate = MinimumRate(bytesPerSecond: 1000, grace: .seconds(10))
         #expect(rate.timeLeft(for: 0, after: .zero) == .seconds(10))
         #expect(rate.timeLeft(for: 5500, after: .seconds(4)) == .milliseconds(11_500))

@@ -15,7 +15,7 @@ struct TrustedProxiesTests {
         return Self.proxies.client(of: all, from: ClientAddress(peer)).description
     }
 
-    @Test func `what strangers say of themselves is not believed`() {
+    @Test func `forwarding fields from an untrusted client are ignored`() {
         #expect(
             client("203.0.113.9", ("X-Forwarded-For", "198.51.100.1"), ("Forwarded", "for=198.51.100.1"))
                 == "203.0.113.9")
@@ -37,7 +37,7 @@ struct TrustedProxiesTests {
         ("nonsense", "10.1.2.3"),
         ("", "10.1.2.3"),
     ])
-    func `the rightmost address that is no proxy's is the client`(value: String, expected: String) {
+    func `the rightmost address that is not a proxy's is the client`(value: String, expected: String) {
         #expect(client("10.1.2.3", ("X-Forwarded-For", value)) == expected, "\(value)")
     }
 
@@ -53,7 +53,7 @@ struct TrustedProxiesTests {
         ("for=198.51.100.1, proto=https", "10.1.2.3"),
         ("for=\"198.51.100.1", "10.1.2.3"),
     ])
-    func `Forwarded is read as RFC 7239 writes it`(value: String, expected: String) {
+    func `Forwarded is read as RFC 7239 specifies`(value: String, expected: String) {
         #expect(client("10.1.2.3", ("Forwarded", value)) == expected, "\(value)")
     }
 
@@ -62,7 +62,7 @@ struct TrustedProxiesTests {
             client("10.1.2.3", ("X-Forwarded-For", "6.6.6.6"), ("X-Forwarded-For", "198.51.100.1")) == "198.51.100.1")
     }
 
-    @Test func `a client that writes the field which its proxy does not is counted as the proxy`() {
+    @Test func `a client that adds the field that its proxy does not set counts as the proxy`() {
         #expect(client("10.1.2.3", ("X-Forwarded-For", "198.51.100.1"), ("Forwarded", "for=6.6.6.6")) == "10.1.2.3")
         #expect(
             client("10.1.2.3", ("X-Forwarded-For", "198.51.100.1"), ("Forwarded", "for=198.51.100.1")) == "198.51.100.1"
@@ -72,11 +72,11 @@ struct TrustedProxiesTests {
     @Test(arguments: [
         "10.0.0.0/33", "10.0.0/8", "10.0.0.0/", "10.0.0.0/-1", "10.0.0.0/8/8", "::/129", "localhost", "", "/8",
     ])
-    func `what is no block of addresses is refused`(text: String) {
+    func `an invalid address block is refused`(text: String) {
         #expect(AddressBlock(text) == nil)
     }
 
-    @Test func `an IPv6 client is its network of 64 bits, and an IPv4 client the same on every listener`() {
+    @Test func `an IPv6 client is identified by its /64 network, and an IPv4 client is the same on every listener`() {
         #expect(ClientAddress("2001:db8::1").subscriber == ClientAddress("2001:db8::ffff").subscriber)
         #expect(ClientAddress("2001:db8::1").subscriber != ClientAddress("2001:db8:0:1::1").subscriber)
         #expect(ClientAddress("::ffff:192.0.2.7").subscriber == ClientAddress("192.0.2.7").subscriber)

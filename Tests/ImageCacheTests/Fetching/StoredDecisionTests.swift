@@ -105,7 +105,7 @@ struct StoredDecisionTests {
         #expect((asked.fields[.ifNoneMatch] != nil) == (example.expected == .validate))
     }
 
-    @Test func `a look-up goes on with the other candidates when a body is missing`() throws {
+    @Test func `a look-up continues with the other candidates when a body is missing`() throws {
         var lookup = Lookup(
             CacheRequest(url: StoredFixture.url),
             [try StoredFixture.fresh.candidate(id: 2), try StoredFixture.stale.candidate(id: 1)], allowing: .usable)
@@ -122,7 +122,7 @@ struct StoredDecisionTests {
         (StoredFixture.fresh, 0.0, true), (.stale, 0, true), (.mustRevalidate, 0, true), (.fresh, 1, false),
         (.fromTheFuture, 0, false), (.otherVariant, 0, false),
     ])
-    func `after a wait, the response that came meanwhile is served whatever its age`(
+    func `a response that was stored during a wait is served whatever its age`(
         _ stored: StoredFixture, _ began: Double, _ isServed: Bool
     ) throws {
         let request = CacheRequest(

@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(.timeLimit)
-    func `frames that do not fit go oldest first, and are decoded again`() async throws {
+    func `frames that do not fit into memory are dropped oldest first and decoded again`() async throws {
         let bench = try bench(try Self.animation(frames: 6), memory: 3 * 40 * 30 * 4)
         let animation = try await bench.cache.animation(for: Bench.url)
         #expect(reds(try await all(animation)) == [0, 1, 2, 3, 4, 5])
@@ -89,8 +89,7 @@ import Testing
     }
 
     @Test(.timeLimit, arguments: [ImageSizing.fit(20, 20), .cover(12, 12, position: .attention)])
-    func `an iteration that finds the first frames in memory goes on where they end`(_ sizing: ImageSizing) async throws
-    {
+    func `an iteration that finds the first frames in memory decodes the rest`(_ sizing: ImageSizing) async throws {
         let bytes = try Self.animation(frames: 5)
         let whole = try bench(bytes)
         let expected = try await all(try await whole.cache.animation(for: Bench.url, resizedTo: sizing))
@@ -105,7 +104,7 @@ import Testing
     }
 
     @Test(.timeLimit)
-    func `all frames are of one file, also when the origin has another one meanwhile`() async throws {
+    func `all frames come from one file, even if the origin has a newer one`() async throws {
         let old = ScriptedRepresentation(try Self.animation(frames: 4))
         let new = ScriptedRepresentation(try Self.animation(frames: 4, blue: 99))
         let isNew = Locked(false)

@@ -30,7 +30,7 @@ import Testing
         #expect(outcomes.map { $0.lookedUp != nil } == [true, false, false, true])
     }
 
-    @Test func `what was stored since the look-up is served, not fetched again`() async throws {
+    @Test func `a response that was stored after the look-up is served without a request`() async throws {
         let bench = try bench()
         let request = try missed(bench)
         _ = try await bench.get(.file)
@@ -39,7 +39,9 @@ import Testing
         #expect(bench.sent.count == 1)
     }
 
-    @Test func `what another cache on the directory stored since then is served, not fetched again`() async throws {
+    @Test func `a response that another cache on the directory stored after the look-up is served without a request`()
+        async throws
+    {
         let bench = try bench()
         let request = try missed(bench)
         let representation = ScriptedRepresentation(Self.bytes)
@@ -57,7 +59,7 @@ import Testing
         #expect(bench.transport.requests.last?.fields[.ifNoneMatch] == "\"1\"")
     }
 
-    @Test func `a stale response that was removed since the look-up is not confirmed, but fetched`() async throws {
+    @Test func `a stale response that was removed after the look-up is fetched instead of confirmed`() async throws {
         let bench = try bench([.cacheControl: "max-age=0"])
         _ = try await bench.get(.file)
         let request = try missed(bench)
@@ -66,7 +68,7 @@ import Testing
         #expect(bench.transport.requests.last?.fields[.ifNoneMatch] == nil)
     }
 
-    @Test func `where an equivalent URL has a response, a fetch looks for itself`() async throws {
+    @Test func `a fetch looks up again if an equivalent URL has a response`() async throws {
         let bench = try bench([.cacheControl: "max-age=60", HTTPField.Name("No-Vary-Search")!: "params"])
         _ = try await bench.get(.file) { $0.url = Bench.url + "?utm=1" }
         let outcome = bench.cache.blocking.lookUp([bench.request()])[0]

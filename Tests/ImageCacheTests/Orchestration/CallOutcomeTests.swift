@@ -64,7 +64,7 @@ import Testing
     // MARK: Cancellation
 
     @Test(arguments: calls + [previews])
-    func `a call in a task that was cancelled before starts no transport`(_ call: Call) async throws {
+    func `a call in an already cancelled task starts no transport`(_ call: Call) async throws {
         let bench = try Bench { _ in ScriptedResponse(.ok, body: [1]) }
         let request = request()
         for _ in 0..<20 {
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: calls)
-    func `the error of a call that the cache's end cut short has its URL`(_ call: Call) async throws {
+    func `the error of a call that closing the cache interrupts has its URL`(_ call: Call) async throws {
         let gate = AsyncGate()
         let bench = try Bench { _ in ScriptedResponse(.ok, body: [1]).after(gate) }
         let request = request()
@@ -117,7 +117,7 @@ import Testing
         gate.open()
     }
 
-    @Test func `a call that was cancelled before cancels no other`() async throws {
+    @Test func `a call that was already cancelled does not cancel another`() async throws {
         let gate = AsyncGate()
         let bench = try Bench { ScriptedRepresentation([1]).response(to: $0).after(gate) }
         let other = bench.cache.download(bench.request())
@@ -177,7 +177,7 @@ import Testing
     // MARK: Joining
 
     @Test(arguments: [false, true])
-    func `all who share a transfer receive its events among the mirrors`(_ joinsLate: Bool) async throws {
+    func `all listeners of a shared transfer receive its mirror events`(_ joinsLate: Bool) async throws {
         let gate = AsyncGate()
         let mirror = "http://mirror.example/a"
         let bench = try Bench { request in
@@ -201,7 +201,7 @@ import Testing
         #expect(events.withLock { $0[0] > 0 && $0[1] == $0[0] && $0[2] == $0[0] })
     }
 
-    @Test func `a listener that comes late receives what happened before, once`() {
+    @Test func `a late listener receives earlier events once`() {
         let listeners = Listeners<Int>()
         let received = Locked<[[Int]]>([[], []])
         listeners.notify(1)

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: consumers, [true, false])
-    func `the transfer ends when the last who waits is cancelled`(_ consumer: Bench.Consumer, _ beforeHead: Bool)
+    func `a transfer ends when its last waiter is cancelled`(_ consumer: Bench.Consumer, _ beforeHead: Bool)
         async throws
     {
         let bench = try bench(beforeHead: beforeHead)
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: pairs)
-    func `who leaves takes nothing from who stays`(_ pair: (Bench.Consumer, Bench.Consumer)) async throws {
+    func `a cancelled subscriber does not cancel the others`(_ pair: (Bench.Consumer, Bench.Consumer)) async throws {
         let bench = try bench()
         let leaving = Task { await bench.failure(pair.0) }
         await gate.reached()
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: consumers)
-    func `what arrived before the cancellation is continued the next time`(_ consumer: Bench.Consumer) async throws {
+    func `bytes received before a cancellation are resumed the next time`(_ consumer: Bench.Consumer) async throws {
         let bench = try bench()
         let task = Task { await bench.failure(consumer) }
         await gate.reached()
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: consumers)
-    func `everything that is under way can be stopped`(_ consumer: Bench.Consumer) async throws {
+    func `cancelAll stops every load`(_ consumer: Bench.Consumer) async throws {
         let bench = try bench()
         let task = Task { await bench.failure(consumer) }
         await gate.reached()
@@ -84,7 +84,7 @@ import Testing
         #expect(await task.value == .cancelled)
     }
 
-    @Test func `a download that nobody holds is stopped`() async throws {
+    @Test func `a download that is released is stopped`() async throws {
         let bench = try bench()
         var download: Download? = bench.cache.download(bench.request())
         await gate.reached()
@@ -94,7 +94,7 @@ import Testing
         #expect(bench.transport.requests.first?.ending == .failed(.cancelled))
     }
 
-    @Test func `a large body that nobody reads any more is stopped`() async throws {
+    @Test func `a large body without a reader is stopped`() async throws {
         let bench = try bench()
         var answer: ForwardedResponse? = try await bench.cache.forward(bench.request())
         await gate.reached()
@@ -104,7 +104,7 @@ import Testing
         #expect(bench.transport.requests.first?.ending == .failed(.cancelled))
     }
 
-    @Test func `a small body is loaded to its end though nobody reads it any more`() async throws {
+    @Test func `a small body is loaded to its end without a reader`() async throws {
         let bench = try Bench { [gate] request in
             ScriptedRepresentation(ScriptedRepresentation.bytes(1000)).response(to: request)
                 .pausing(after: 10, for: gate)
@@ -115,7 +115,7 @@ import Testing
         #expect(bench.transport.requests.first?.ending == .finished)
     }
 
-    @Test func `what goes past the store ends with who reads it`() async throws {
+    @Test func `a response that bypasses the store ends with its reader`() async throws {
         let bench = try Bench { [gate] request in
             ScriptedResponse(.ok, [.cacheControl: "no-store"], body: ScriptedRepresentation.bytes(1000))
                 .pausing(after: 10, for: gate)
@@ -128,7 +128,7 @@ import Testing
         #expect(bench.transport.requests.first?.ending == .failed(.cancelled))
     }
 
-    @Test func `closing the cache ends what is under way`() async throws {
+    @Test func `closing the cache ends all loads`() async throws {
         let bench = try bench()
         let tasks = Self.consumers.map { consumer in Task { await bench.failure(consumer) } }
         await gate.reached()

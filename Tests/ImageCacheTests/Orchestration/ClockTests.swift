@@ -7,7 +7,7 @@ import Testing
 /// A clock that is set back: the age of a response is unknown then, wherever a copy of it is.
 @Suite(.timeLimit) struct ClockTests {
     @Test(arguments: ImageIntegrityTests.Consumer.allCases)
-    func `uses in between do not hide that the clock went back, a second at a time`(
+    func `a clock that goes back in small steps is noticed despite uses in between`(
         _ consumer: ImageIntegrityTests.Consumer
     ) async throws {
         let picture = ScriptedRepresentation(try Bench.picture())

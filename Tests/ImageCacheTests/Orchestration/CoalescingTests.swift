@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: pairs)
-    func `two consumers of one URL are one transfer`(_ pair: (Bench.Consumer, Bench.Consumer)) async throws {
+    func `two consumers of one URL share one transfer`(_ pair: (Bench.Consumer, Bench.Consumer)) async throws {
         let gate = AsyncGate()
         let bench = try bench(gate)
         async let first = bench.get(pair.0)
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: consumers)
-    func `a proxied request has its head and the first bytes while the body still arrives`(_ first: Bench.Consumer)
+    func `a proxied request gets the head and the first bytes while the body is still arriving`(_ first: Bench.Consumer)
         async throws
     {
         let gate = AsyncGate()
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [2, 5, 20], consumers)
-    func `any number of equal requests are one transfer`(_ count: Int, _ consumer: Bench.Consumer) async throws {
+    func `any number of equal requests share one transfer`(_ count: Int, _ consumer: Bench.Consumer) async throws {
         let gate = AsyncGate()
         let bench = try bench(gate)
         let outcomes = Locked<[Bench.Outcome]>([])
@@ -95,7 +95,7 @@ import Testing
     ]
 
     @Test(arguments: differences, consumers)
-    func `requests of different resources or owners are transfers of their own`(
+    func `requests of different resources or owners have separate transfers`(
         _ difference: Difference, _ consumer: Bench.Consumer
     ) async throws {
         let gate = AsyncGate()
@@ -118,7 +118,7 @@ import Testing
     ]
 
     @Test(arguments: terms)
-    func `a proxied request with other terms does not wait for the one that began before`(_ terms: Difference)
+    func `a proxied request with other terms does not wait for an earlier one`(_ terms: Difference)
         async throws
     {
         let gate = AsyncGate()
@@ -132,7 +132,7 @@ import Testing
         _ = try? await Bench.body(of: second)
     }
 
-    @Test func `a proxied request does not follow what came by a redirect`() async throws {
+    @Test func `a proxied request does not share a transfer that followed a redirect`() async throws {
         let gate = AsyncGate()
         let bench = try Bench { [representation] request in
             request.path == "/a"
@@ -145,7 +145,7 @@ import Testing
         #expect(try await file.body == representation.content)
     }
 
-    @Test func `variants that Vary tells apart once the head is there are transfers of their own`() async throws {
+    @Test func `variants that Vary distinguishes have separate transfers once the head has arrived`() async throws {
         let gate = AsyncGate()
         let bench = try Bench { request in
             let language = request.fields[.acceptLanguage] ?? ""
@@ -163,7 +163,7 @@ import Testing
         #expect(try await french.body == Body(Array("fr".utf8)))
     }
 
-    @Test func `a request that replaces the one under way ends it for everybody`() async throws {
+    @Test func `a replacing request ends the running one for all its waiters`() async throws {
         let gate = AsyncGate()
         let bench = try bench(gate)
         let first = Task { await bench.failure(.file) }
@@ -173,7 +173,7 @@ import Testing
         #expect(bench.transport.requests.first?.ending == .failed(.cancelled))
     }
 
-    @Test func `an image and a proxied response of one URL are one transfer`() async throws {
+    @Test func `an image and a proxied response of one URL share one transfer`() async throws {
         let gate = AsyncGate()
         let picture = try Bench.picture()
         let bench = try Bench { request in
@@ -188,7 +188,7 @@ import Testing
         #expect(bench.sent.count == 1)
     }
 
-    @Test func `several sizes of one original are one transfer`() async throws {
+    @Test func `several sizes of one original share one transfer`() async throws {
         let gate = AsyncGate()
         let picture = try Bench.picture()
         let bench = try Bench { ScriptedRepresentation(picture).response(to: $0).after(gate) }
@@ -200,7 +200,7 @@ import Testing
         #expect(bench.sent.count == 1)
     }
 
-    @Test func `what is not to be shared is asked for by each who wants it`() async throws {
+    @Test func `a response that must not be shared is fetched for each request`() async throws {
         let bench = try Bench { _ in ScriptedResponse(.ok, [.cacheControl: "no-store"], body: [1]) }
         for _ in 0..<3 { _ = try await bench.get(.proxied) }
         #expect(bench.sent.count == 3)

@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: pairs, [CacheMode.shared, .private])
-    func `a cookie is handed to the one who asked, from the store to nobody, and is not on the disk`(
+    func `a cookie reaches only the request that fetched it, and is not written to disk`(
         _ pair: (Bench.Consumer, Bench.Consumer), _ mode: CacheMode
     ) async throws {
         let bench = try Self.bench([.cacheControl: "public, max-age=60"], mode)
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: pairs)
-    func `a request that shares another one's transfer has no cookie of it`(
+    func `a request that shares a transfer does not get its cookie`(
         _ pair: (Bench.Consumer, Bench.Consumer)
     ) async throws {
         let gate = AsyncGate()
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: Bench.Consumer.allCases)
-    func `the cookie of a 304 is handed to the one who asked`(_ consumer: Bench.Consumer) async throws {
+    func `the cookie of a 304 reaches only the request that revalidated`(_ consumer: Bench.Consumer) async throws {
         let bench = try Self.bench()
         _ = try await Self.cookies(.file, of: bench)
         bench.advance(seconds: 100)
@@ -84,7 +84,7 @@ import Testing
         #expect(try !Self.isOnDisk(Self.secret, bench))
     }
 
-    @Test func `the cookies of a cut response and of a redirect are not on the disk`() async throws {
+    @Test func `the cookies of an interrupted response and of a redirect are not written to disk`() async throws {
         let bench = try Bench { request in
             guard request.path == "/b" else {
                 var response = ScriptedResponse.redirect(to: "/b")
@@ -105,7 +105,7 @@ import Testing
         #expect(try !Self.isOnDisk(Self.secret, bench))
     }
 
-    @Test func `the cookie of a response to HEAD is handed to the one who asked`() async throws {
+    @Test func `the cookie of a response to HEAD reaches its request`() async throws {
         let bench = try Self.bench()
         let request = bench.request { $0.method = .head }
         #expect(try await bench.cache.response(for: request).head.headerFields[.setCookie] == "\(Self.secret)1")

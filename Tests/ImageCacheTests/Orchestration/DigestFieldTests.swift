@@ -32,13 +32,13 @@ import Testing
     }
 
     @Test(arguments: ["sha-256=abc", "sha-256=:AAAA:", "md5=:AAAA:", "sha-256", ":::", ""])
-    func `what is no digest says nothing`(value: String) async throws {
+    func `an invalid digest field is ignored`(value: String) async throws {
         let bench = try bench("Repr-Digest", value)
         #expect(try await bench.get(.file).body == Body(Self.bytes))
         #expect(await bench.failure(.file) { $0.integrity.requiresDigest = true } == .wrongBytes)
     }
 
-    @Test func `a digest is asked for, and demanded, where the request says so`() async throws {
+    @Test func `a digest is requested or required if the request says so`() async throws {
         let bench = try Bench(ScriptedRepresentation(Self.bytes))
         #expect(await bench.failure(.file) { $0.integrity.requiresDigest = true } == .wrongBytes)
         #expect(try await bench.get(.file) { $0.integrity.asksForDigest = true }.body == Body(Self.bytes))

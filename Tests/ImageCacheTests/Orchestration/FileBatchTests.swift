@@ -24,7 +24,7 @@ struct FileBatchTests {
         })
     }
 
-    @Test func `all files come in the order of their requests, and the progress ends with all bytes`() async throws {
+    @Test func `all files come in the order of their requests, and their progress ends with all bytes`() async throws {
         let bench = try bench()
         let batch = bench.cache.files(for: Self.requests(20), width: 3)
         let files = try await batch.files()
@@ -38,7 +38,7 @@ struct FileBatchTests {
         #expect(last == end)
     }
 
-    @Test func `a failure is the failing request's alone`() async throws {
+    @Test func `one failing request does not fail the others`() async throws {
         let bench = try bench(failing: ["/3"])
         let batch = bench.cache.files(for: Self.requests(6))
         let results = await batch.results()
@@ -50,7 +50,7 @@ struct FileBatchTests {
         await #expect(throws: ImageCacheError.self) { try await batch.files() }
     }
 
-    @Test func `of all or nothing the first failure stops the rest`() async throws {
+    @Test func `the first failure stops an all-or-nothing batch`() async throws {
         let bench = try bench(failing: ["/1"])
         let batch = bench.cache.files(for: Self.requests(50), width: 1, allOrNothing: true)
         do {
@@ -63,7 +63,7 @@ struct FileBatchTests {
     }
 
     @Test(arguments: [false, true])
-    func `what is stored comes without a request, and counts in the progress`(_ isStale: Bool) async throws {
+    func `stored files come without being fetched, and count in the progress`(_ isStale: Bool) async throws {
         let bench = try bench()
         _ = try await bench.cache.files(for: Self.requests(100)).files()
         if isStale { bench.advance(seconds: 3600) }
@@ -76,7 +76,7 @@ struct FileBatchTests {
         #expect(batch.latestProgress.total == sum)
     }
 
-    @Test func `equal requests of a batch are one`() async throws {
+    @Test func `equal requests of a batch are loaded once`() async throws {
         let bench = try bench()
         let requests = Self.requests(3)
         let files = try await bench.cache.files(for: requests + requests + requests, width: 2).files()
@@ -84,7 +84,7 @@ struct FileBatchTests {
         #expect(bench.sent.count == 3)
     }
 
-    @Test func `a prefetch of what is stored asks nobody`() async throws {
+    @Test func `a prefetch of stored files sends no request`() async throws {
         let bench = try bench()
         _ = try await bench.cache.files(for: Self.requests(70)).files()
         let prefetch = bench.cache.prefetch(Self.requests(80))
@@ -98,7 +98,7 @@ struct FileBatchTests {
         #expect(try await bench.cache.files(for: []).files().isEmpty)
     }
 
-    @Test func `a batch that is cancelled says so of what was not loaded`() async throws {
+    @Test func `a cancelled batch reports its unloaded files as cancelled`() async throws {
         let gate = AsyncGate()
         let bench = try Bench(script: { _ in ScriptedResponse(body: [1]).after(gate) })
         let batch = bench.cache.files(for: Self.requests(5), width: 2)

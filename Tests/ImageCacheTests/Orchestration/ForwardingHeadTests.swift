@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [200, 201, 203, 204, 206, 301, 302, 304, 307, 400, 404, 418, 500, 503])
-    func `every status is an answer`(_ status: Int) async throws {
+    func `a proxy passes on every status`(_ status: Int) async throws {
         let bench = try Bench { _ in
             let hasBody = status != 204 && status != 304
             return ScriptedResponse(
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.post, .put, .delete, .patch, .options])
-    func `a method that is not for caches goes past the store, with its content`(_ method: HTTPRequest.Method)
+    func `a method without caching bypasses the store, with its content`(_ method: HTTPRequest.Method)
         async throws
     {
         let bench = try Bench { _ in ScriptedResponse(.ok, [.cacheControl: "no-store"], body: [7]) }
@@ -101,13 +101,13 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.post, .put, .delete, .patch])
-    func `what changes something is sent once`(_ method: HTTPRequest.Method) async throws {
+    func `an unsafe request is sent only once`(_ method: HTTPRequest.Method) async throws {
         let bench = try Bench { _ in .failure(.cut) }
         #expect(await bench.failure(.proxied) { $0.method = method } == .unreachable)
         #expect(bench.sent.count == 1)
     }
 
-    @Test func `a POST that says so answers later GETs`() async throws {
+    @Test func `a POST response with Content-Location answers later GETs`() async throws {
         let bench = try Bench { _ in
             ScriptedResponse(
                 .ok, [.cacheControl: "max-age=60", .contentLocation: Bench.url], body: [5])
@@ -149,7 +149,7 @@ import Testing
         #expect(bench.cache.hotResponse(for: bench.request()) == nil)
     }
 
-    @Test func `the head says how the cache came to it`() async throws {
+    @Test func `the head reports how the cache got the response`() async throws {
         let bench = try Bench(representation)
         let name = try #require(HTTPField.Name("Cache-Status"))
         var seen: [String] = []

@@ -40,7 +40,7 @@ import Testing
         events.withLock { $0.reduce(0) { if case .ended(let bytes, _, _) = $1 { $0 + bytes } else { $0 } } }
     }
 
-    @Test func `another host is asked for its validator once, and brings its part by that`() async throws {
+    @Test func `another host is asked once for its validator, and its part is requested with it`() async throws {
         let run = run { Self.there.response(to: $0) }
         let result = try await run.result()
         #expect(run.sink.isWhole && run.sink.twice == 0 && run.sink.body == SegmentTests.old.content)
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: SegmentTests.Fault.allCases)
-    func `whatever another host answers, the body becomes whole`(fault: SegmentTests.Fault) async throws {
+    func `the body becomes complete whatever another host answers`(fault: SegmentTests.Fault) async throws {
         let run = run { request in
             // The tag that it gives in response to HEAD.
             request.method == .head ? SegmentTests.old.response(to: request) : fault.response(to: request)
@@ -70,7 +70,7 @@ import Testing
     enum Difference: CaseIterable { case length, noLength, weakTag, noTag, gone, busy, unreachable, coded }
 
     @Test(arguments: Difference.allCases)
-    func `a host that may have another body, or cannot continue one, is asked no more`(
+    func `a host that may have another body, or cannot resume one, is not asked again`(
         difference: Difference
     ) async throws {
         let run = run { request in
@@ -94,7 +94,7 @@ import Testing
         #expect(run.transport.requests.count > 3)
     }
 
-    @Test func `a host whose tag changes on the way is dropped for good`() async throws {
+    @Test func `a host whose tag changes during the transfer is dropped permanently`() async throws {
         let answered = Locked(0)
         let run = run { request in
             var response = Self.there.response(to: request)
@@ -112,7 +112,7 @@ import Testing
         #expect(requests(run).count < 20, "\(aside), \(requests(run).map(\.number))")
     }
 
-    @Test func `another host brings the rest of what the first one cannot`() async throws {
+    @Test func `another host delivers the rest that the first one cannot`() async throws {
         let run = run(stream: { $0.cut(after: 7 << 20) }, own: { _ in .failure(.connect) }) {
             Self.there.response(to: $0)
         }

@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: pairs)
-    func `a damaged piece is repaired for all who wait for the original, whoever began`(
+    func `a damaged piece is repaired for every waiter for the original, whichever began`(
         _ pair: (Consumer, Consumer)
     ) async throws {
         let gate = AsyncGate()
@@ -195,7 +195,7 @@ import Testing
         await #expect(throws: ImageCacheError.self) { try await bench.cache.thumbnail(for: image) }
     }
 
-    @Test func `a passed body with verified pieces comes at the pace of its reader`() async throws {
+    @Test func `a forwarded body with verified pieces follows the pace of its reader`() async throws {
         let bytes = ScriptedRepresentation.bytes(4_000_000)
         let steps = stride(from: 0, to: bytes.count, by: 150_000).map {
             ScriptedResponse.Step.bytes(Array(bytes[$0..<min(bytes.count, $0 + 150_000)]))

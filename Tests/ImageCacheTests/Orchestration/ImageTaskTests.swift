@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(.timeLimit)
-    func `an image task tells the progress of its original and ends with the image`() async throws {
+    func `an image task reports the progress of its original and ends with the image`() async throws {
         let gate = AsyncGate()
         let bench = try bench(pausingAt: gate)
         let task = bench.cache.imageTask(for: Bench.url, resizedTo: .fit(64, 64))
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(.timeLimit)
-    func `cancelling one image task leaves another its image, and the last one ends the transfer`() async throws {
+    func `cancelling one image task does not cancel another, and the last one ends the transfer`() async throws {
         let gate = AsyncGate()
         let bench = try bench(pausingAt: gate)
         let one = bench.cache.imageTask(for: Bench.url, resizedTo: .fit(64, 64))

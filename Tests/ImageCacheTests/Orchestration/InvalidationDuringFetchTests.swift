@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: Invalidation.allCases, consumers)
-    func `a fetch that began before is delivered and not stored`(
+    func `a fetch from before an invalidation is delivered but not stored`(
         _ invalidation: Invalidation, _ consumer: Bench.Consumer
     ) async throws {
         let bench = try bench(beforeHead: false)
@@ -55,7 +55,9 @@ import Testing
     }
 
     @Test(arguments: Invalidation.allCases, consumers)
-    func `who asks after it joins nothing that began before`(_ invalidation: Invalidation, _ consumer: Bench.Consumer)
+    func `a request after an invalidation does not join an earlier fetch`(
+        _ invalidation: Invalidation, _ consumer: Bench.Consumer
+    )
         async throws
     {
         let bench = try bench(beforeHead: false)
@@ -70,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: [Invalidation.remove, .purge, .clear, .otherCache])
-    func `a file that must be stored is confirmed by the origin instead`(_ invalidation: Invalidation) async throws {
+    func `a file that must be stored is revalidated after an invalidation`(_ invalidation: Invalidation) async throws {
         let bench = try Bench { [gate, older] request in
             let response = older.response(to: request)
             return request.number == 1 ? response.pausing(after: 0, for: gate) : response
@@ -85,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: Invalidation.allCases)
-    func `what is in memory is not used any more`(_ invalidation: Invalidation) async throws {
+    func `a copy in memory is not used after an invalidation`(_ invalidation: Invalidation) async throws {
         let bench = try Bench(older)
         _ = try await bench.hotResponse()
         try await invalidation.perform(on: bench)
@@ -93,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.post, .put, .delete, .patch], [200, 204, 303, 404, 500])
-    func `an unsafe request that works makes what is stored invalid`(_ method: HTTPRequest.Method, _ status: Int)
+    func `a successful unsafe request invalidates the stored response`(_ method: HTTPRequest.Method, _ status: Int)
         async throws
     {
         let bench = try Bench { [older] request in

@@ -34,7 +34,7 @@ struct KeyedRequestTests {
         #expect(bench.transport.requests.map(\.url) == [Self.presigned("01"), Self.presigned("02")])
     }
 
-    @Test func `a download is continued under the new signature`() async throws {
+    @Test func `a download is resumed under the new signature`() async throws {
         let bench = try Bench { request in
             request.number == 1
                 ? Self.picture.response(to: request).cut(after: 280_000) : Self.picture.response(to: request)
@@ -73,7 +73,7 @@ struct KeyedRequestTests {
         #expect(named.sent.count == 1)
     }
 
-    @Test func `what one token is refused is not stored for another`() async throws {
+    @Test func `an error for one token is not stored for another`() async throws {
         let bench = try Bench(
             .shared, { $0.rules.keys.signedHosts = ["bucket.s3.example"] },
             script: { request in
@@ -85,7 +85,7 @@ struct KeyedRequestTests {
         #expect(try await bench.get(.proxied, FileRequest(Self.presigned("01"))).code == 200)
     }
 
-    @Test func `a key of the request's own joins URLs that differ in their path`() async throws {
+    @Test func `a request's own key joins URLs with different paths`() async throws {
         let bench = try Bench(Self.picture)
         func request(_ token: String) -> FileRequest {
             var request = FileRequest("https://cdn.example/\(token)/file")
@@ -100,7 +100,7 @@ struct KeyedRequestTests {
         #expect(try await bench.cache.file(for: FileRequest("https://cdn.example/file")).source == .disk)
     }
 
-    @Test func `a key that is no URL is refused`() async throws {
+    @Test func `a key that is not a URL is refused`() async throws {
         let bench = try Bench(Self.picture)
         await #expect(throws: ImageCacheError.self) {
             _ = try await bench.cache.file(for: bench.request { $0.key = "file" })
@@ -108,7 +108,7 @@ struct KeyedRequestTests {
         #expect(bench.sent.isEmpty)
     }
 
-    @Test func `a purge under one signature ends what came under another`() async throws {
+    @Test func `a purge under one signature removes entries from every signature`() async throws {
         let bench = try Bench(Self.picture)
         _ = try await bench.cache.file(for: FileRequest(Self.presigned("01")))
         #expect(try await bench.cache.remove(FileRequest(Self.presigned("02"))).entries == 1)

@@ -65,7 +65,7 @@ import Testing
     @Test(arguments: [
         ScriptedResponse.failure(.connect), ScriptedResponse(.notFound), ScriptedResponse(.serviceUnavailable),
     ])
-    func `the next mirror serves what the first does not, stored under the request's URL`(
+    func `the next mirror serves a file that the first cannot, stored under the request's URL`(
         response: ScriptedResponse
     ) async throws {
         let bench = try Bench { $0.url == Self.second ? Self.representation($0.url).response(to: $0) : response }
@@ -80,7 +80,7 @@ import Testing
         #expect(bench.transport.requests.count == asked)
     }
 
-    @Test func `an error status of all of them is the error`() async throws {
+    @Test func `an error status of all mirrors is reported`() async throws {
         let bench = try Bench { _ in ScriptedResponse(.notFound) }
         let request = request()
         let error = try #require(await failure(of: request, bench))
@@ -88,7 +88,7 @@ import Testing
         #expect(bench.transport.requests.map(\.url) == [Self.own, Self.first, Self.second])
     }
 
-    @Test func `with a digest another mirror continues what is held`() async throws {
+    @Test func `with a digest another mirror resumes the held bytes`() async throws {
         let bench = try Bench { request in
             let response = Self.representation(request.url).response(to: request)
             guard request.url == Self.own else { return response }
@@ -104,7 +104,7 @@ import Testing
         #expect(last.fields[.ifRange] == "\"\(Self.first.hashValue)\"")
     }
 
-    @Test func `without a digest another mirror starts over`() async throws {
+    @Test func `without a digest another mirror starts again`() async throws {
         let bench = try Bench { request in
             let response = Self.representation(request.url).response(to: request)
             guard request.url == Self.own else { return response }
@@ -116,7 +116,7 @@ import Testing
         #expect(file.bytesTransferred == Int64(Self.size) + 600_000)
     }
 
-    @Test func `a mirror with another body is put aside`() async throws {
+    @Test func `a mirror with a wrong body is not used further`() async throws {
         let wrong = Self.damaged(at: 10)
         let bench = try Bench { request in
             Self.representation(request.url, request.url == Self.second ? Self.bytes : wrong).response(to: request)
@@ -129,7 +129,7 @@ import Testing
         #expect(events.withLock { $0.count } == 2)
     }
 
-    @Test func `what several sent, and is wrong as a whole, is fetched anew from each for itself`() async throws {
+    @Test func `a wrong body from several mirrors is fetched again from each mirror alone`() async throws {
         let wrong = Self.damaged(at: 10)
         let bench = try Bench { request in
             let isOwn = request.url == Self.own
@@ -236,7 +236,7 @@ import Testing
         #expect(last.url == Self.first && last.fields[.range] == "bytes=600000-")
     }
 
-    @Test func `of equal priority the fastest origin is asked when all have been measured`() {
+    @Test func `the fastest of equally preferred origins is chosen after all have been measured`() {
         let rates = OriginRates()
         let mirrors = [Mirror("http://a/x"), Mirror("http://b/x"), Mirror("http://c/x", priority: 2)]
         #expect(rates.ordered(mirrors).map(\.url) == mirrors.map(\.url))

@@ -75,7 +75,9 @@ import Transfer
     }
 
     @Test(arguments: Failure.allCases, Directive.allCases)
-    func `a proxy serves it stale, or the origin's own error`(_ failure: Failure, _ directive: Directive) async throws {
+    func `a proxy serves a stale response, or the origin's own error`(_ failure: Failure, _ directive: Directive)
+        async throws
+    {
         let bench = try bench(failure, directive)
         _ = try await bench.get(.proxied)
         bench.advance(seconds: 100)
@@ -106,7 +108,7 @@ import Transfer
         (.cut, .unreachable), (.stalled, .unreachable), (.addressRefused, .addressRefused),
         (.protocolViolation, .wrongBytes), (.unsupportedURL, .invalidRequest),
     ])
-    func `a transfer's failure is told in the facade's terms`(
+    func `a transfer's failure is reported as an error of the cache`(
         _ code: TransferError.Code, _ expected: ImageCacheError.Code
     ) async throws {
         let bench = try Bench { _ in .failure(code) }
@@ -121,7 +123,7 @@ import Transfer
         #expect(outcome.code == status && outcome.body == Body(Array("no".utf8)))
     }
 
-    @Test func `a status that may change is asked for again for a file, and never for a proxy`() async throws {
+    @Test func `a temporary error status is retried for a file, and never for a proxy`() async throws {
         let bench = try Bench { _ in ScriptedResponse(.serviceUnavailable) }
         _ = await bench.failure(.file) { $0.transfer.retry.maxRetries = 3 }
         #expect(bench.sent.count == 4)

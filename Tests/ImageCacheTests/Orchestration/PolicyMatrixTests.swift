@@ -46,7 +46,7 @@ import Testing
     private let representation = ScriptedRepresentation(ScriptedRepresentation.bytes(500))
 
     @Test(arguments: cases, Bench.Consumer.allCases)
-    func `a policy decides what the origin is asked`(_ example: (Policy, Stored), _ consumer: Bench.Consumer)
+    func `a cache policy decides which request the origin gets`(_ example: (Policy, Stored), _ consumer: Bench.Consumer)
         async throws
     {
         let (policy, stored) = example
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: Bench.Consumer.allCases)
-    func `a reload past all caches tells those on the way`(_ consumer: Bench.Consumer) async throws {
+    func `a reload that ignores remote caches sends no-cache`(_ consumer: Bench.Consumer) async throws {
         let bench = try Bench(representation)
         _ = try await bench.get(consumer) { $0.policy = .reloadIgnoringLocalAndRemoteCacheData }
         #expect(bench.transport.requests.first?.fields[.cacheControl] == "no-cache")

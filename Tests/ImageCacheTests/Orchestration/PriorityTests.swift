@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: Consumer.allCases, Consumer.allCases)
-    func `whoever joins raises it`(_ first: Consumer, _ second: Consumer) async throws {
+    func `a joining request raises the transfer's priority`(_ first: Consumer, _ second: Consumer) async throws {
         for (low, high) in Self.raises {
             gate.close()
             let bench = try bench()
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `nobody lowers it`() async throws {
+    @Test func `a joining request does not lower the transfer's priority`() async throws {
         let bench = try bench()
         async let first: Void = Consumer.file.get(bench, .high)
         await bench.transport.requests { !$0.isEmpty }

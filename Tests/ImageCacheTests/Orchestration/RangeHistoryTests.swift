@@ -103,7 +103,7 @@ import Testing
         return (0..<Soak.count("IMGCACHE_RANGE_HISTORIES", usual: 16)).map { _ in random.next() }
     }()
 
-    @Test(arguments: seeds) func `each range is of one version, and of none that is out of date`(
+    @Test(arguments: seeds) func `each range comes from one version that is not outdated`(
         _ seed: UInt64
     ) async throws {
         var random = SeededGenerator(seed: seed)

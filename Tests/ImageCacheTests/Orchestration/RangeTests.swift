@@ -39,7 +39,7 @@ import Testing
     private func ranges(_ bench: Bench) -> [String?] { bench.transport.requests.map { $0.fields[.range] } }
 
     @Test(arguments: consumers)
-    func `a range costs its blocks, and each block comes once`(_ consumer: Bench.Consumer) async throws {
+    func `a range loads only its blocks, and each block once`(_ consumer: Bench.Consumer) async throws {
         let bench = try Bench(representation)
         let ranges = [
             (5 * Self.block + 10)..<(5 * Self.block + 20), (5 * Self.block + 7)..<(7 * Self.block + 1),
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: consumers)
-    func `a suffix is answered although the length is unknown`(_ consumer: Bench.Consumer) async throws {
+    func `a suffix range is answered although the length is unknown`(_ consumer: Bench.Consumer) async throws {
         let bench = try Bench(representation)
         let outcome = try await bench.get(consumer) { $0.fields[.range] = "bytes=-100" }
         #expect(outcome.code == 206 && outcome.body == Self.content(Self.size - 100..<Self.size))
@@ -186,7 +186,7 @@ import Testing
         #expect(try await get(0..<10, consumer, of: bench).body == Self.content(0..<10, of: other.bytes))
     }
 
-    @Test func `a reader of the old version gets an error in its middle, and no byte of the new one`() async throws {
+    @Test func `a reader of the old version gets an error, and no byte of the new version`() async throws {
         let other = ScriptedRepresentation(Self.bytes.reversed(), etag: "\"2\"")
         let representation = representation
         let bench = try Bench { request in
@@ -205,7 +205,7 @@ import Testing
     }
 
     @Test(arguments: consumers)
-    func `stale blocks are confirmed by one byte, or by the response for the missing ones`(
+    func `stale blocks are revalidated with one byte, or with the request for missing ones`(
         _ consumer: Bench.Consumer
     ) async throws {
         let bench = try Bench(ScriptedRepresentation(Self.bytes, [.cacheControl: "max-age=60"]))
@@ -223,7 +223,7 @@ import Testing
     }
 
     @Test(arguments: ["W/\"1\"", nil], consumers)
-    func `without a strong validator no block is kept: all of the body is requested`(
+    func `no block is kept without a strong validator, and the whole body is requested`(
         _ etag: String?, _ consumer: Bench.Consumer
     ) async throws {
         let bench = try Bench(ScriptedRepresentation(Self.bytes, etag: etag))
@@ -236,7 +236,7 @@ import Testing
     }
 
     @Test(arguments: consumers)
-    func `an origin that ignores ranges is asked for all, once`(_ consumer: Bench.Consumer) async throws {
+    func `an origin that ignores ranges is asked once for the whole body`(_ consumer: Bench.Consumer) async throws {
         let representation = representation
         let bench = try Bench { _ in
             return ScriptedResponse(.ok, [.eTag: "\"1\"", .cacheControl: "max-age=60"], body: representation.bytes)
@@ -247,7 +247,7 @@ import Testing
     }
 
     @Test(arguments: [1, 100_000, 262_144, 300_000])
-    func `what was cut is continued behind its last byte`(_ count: Int) async throws {
+    func `an interrupted range resumes at its last byte`(_ count: Int) async throws {
         let representation = representation
         let bench = try Bench { request in
             let response = representation.response(to: request)
@@ -259,7 +259,9 @@ import Testing
     }
 
     @Test(arguments: consumers)
-    func `a body that does not fit into the store costs its ranges`(_ consumer: Bench.Consumer) async throws {
+    func `a body that does not fit into the store loads only the requested ranges`(_ consumer: Bench.Consumer)
+        async throws
+    {
         let representation = representation
         let bench = try Bench(.private, { $0.store.capacity = 6 << 20 }) { representation.response(to: $0) }
         for index in [0, 11, 22, 33] {
@@ -330,7 +332,7 @@ import Testing
         #expect(bench.sent.count == sent)
     }
 
-    @Test func `after an error of the origin, ranges are requested by blocks again`() async throws {
+    @Test func `ranges are requested in blocks again after an error of the origin`() async throws {
         let representation = representation
         let isFailing = Locked(true)
         let bench = try Bench { request in
@@ -347,7 +349,7 @@ import Testing
     @Test(arguments: [
         "bytes 0-262143/10486759", "bytes 1310720-1572863/*", "lines 1-2/3", "",
     ])
-    func `a first response that is not the range is not kept`(_ contentRange: String) async throws {
+    func `a first response that is not the requested range is not kept`(_ contentRange: String) async throws {
         let representation = representation
         let bench = try Bench { request in
             guard request.number == 1 else { return representation.response(to: request) }
@@ -360,7 +362,7 @@ import Testing
         #expect(ranges(bench).last == .some(nil))
     }
 
-    @Test func `a first response with less than was asked for is kept, and the rest is requested`() async throws {
+    @Test func `a first response with less than the requested range is kept, and the rest is requested`() async throws {
         let representation = representation
         let block = Self.block
         let bench = try Bench { request in
@@ -378,7 +380,7 @@ import Testing
         #expect(ranges(bench) == ["bytes=\(5 * block)-\(7 * block - 1)", "bytes=\(6 * block)-\(7 * block - 1)"])
     }
 
-    @Test func `a response that must not be stored is not kept by blocks`() async throws {
+    @Test func `the blocks of a response that must not be stored are not kept`() async throws {
         let bench = try Bench(ScriptedRepresentation(Self.bytes, [.cacheControl: "no-store"]))
         let range = 5 * Self.block + 1..<5 * Self.block + 10
         _ = try await get(range, .proxied, of: bench)

@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: ["private", "private, max-age=60", "max-age=60, private"])
-    func `what a private redirect led to is not stored for others`(_ directives: String) async throws {
+    func `a response behind a private redirect is not stored for others`(_ directives: String) async throws {
         let bench = try bench(.shared, directives)
         for _ in 0..<2 { #expect(try await bench.get(.file).body == representation.content) }
         #expect(bench.sent.count == 4)
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: [Bench.Consumer.file, .answer])
-    func `another Host than that of the URL is refused`(_ consumer: Bench.Consumer) async throws {
+    func `a Host that differs from the URL's is refused`(_ consumer: Bench.Consumer) async throws {
         let bench = try bench()
         let host = try #require(HTTPField.Name("host"))
         let error = await #expect(throws: ImageCacheError.self) {

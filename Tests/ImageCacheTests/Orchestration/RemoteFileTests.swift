@@ -31,7 +31,7 @@ import Testing
         return sum
     }
 
-    @Test func `reads anywhere cost their blocks`() async throws {
+    @Test func `reads at any offset load only their blocks`() async throws {
         let bench = try Bench(representation)
         let file = bench.cache.remoteFile(for: Bench.url)
         for offset in [50 * Self.block + 5, 3 * Self.block, 70 * Self.block - 1] {
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: [1000, 100_000, 262_144, 3_000_000])
-    func `sequential reads load ahead, and each byte comes once`(count: Int) async throws {
+    func `sequential reads load ahead, and load each byte once`(count: Int) async throws {
         let bench = try Bench(representation)
         let file = bench.cache.remoteFile(for: Bench.url)
         var position = 0
@@ -84,7 +84,7 @@ import Testing
         #expect(bench.transport.requests.count <= max(10, end / count + 2), "\(bench.transport.requests.count)")
     }
 
-    @Test func `a sequence has all bytes in order, for each of two iterators`() async throws {
+    @Test func `each of two iterators delivers all bytes in order`() async throws {
         let bench = try Bench(representation)
         let file = bench.cache.remoteFile(for: Bench.url)
         let range = 5 * Self.block + 7..<30 * Self.block + 9
@@ -126,7 +126,8 @@ import Testing
         #expect(data == Data(Self.bytes.reversed()[10 * Self.block..<10 * Self.block + 10]))
     }
 
-    @Test func `of an origin that ignores ranges the file comes once, and is kept while it is read`() async throws {
+    @Test func `an origin that ignores ranges sends the file once, and the file is kept while it is read`() async throws
+    {
         let bytes = Self.bytes
         let bench = try Bench { _ in
             ScriptedResponse(.ok, [.cacheControl: "max-age=1"], steps: [.bytes(bytes)], length: bytes.count)
@@ -175,7 +176,7 @@ import Testing
         gate.open()
     }
 
-    @Test func `a range of a file in one call`() async throws {
+    @Test func `a range of a file is read in one call`() async throws {
         let bench = try Bench(representation)
         #expect(try await bench.cache.bytes(for: bench.request(), range: 7..<500) == content(7..<500))
         #expect(requested(bench) == Self.block)

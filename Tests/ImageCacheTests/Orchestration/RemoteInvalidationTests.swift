@@ -69,7 +69,7 @@ struct RemoteInvalidationTests {
     // MARK: Disk and memory
 
     @Test(arguments: Way.allCases, Bench.Consumer.allCases)
-    func `what another machine has on its disk and in memory ends`(
+    func `an invalidation ends the copies on the disk and in memory of another machine`(
         _ way: Way, _ consumer: Bench.Consumer
     ) async throws {
         let (one, other) = (try machine(), try machine())
@@ -81,7 +81,7 @@ struct RemoteInvalidationTests {
         #expect(try await body(one, consumer) == content(2).content)
     }
 
-    @Test func `a machine that was off learns of it when it is on again`() async throws {
+    @Test func `a machine that was off learns of an invalidation when it starts again`() async throws {
         let directory = try TestDirectory()
         let (one, other) = (try machine(interval: nil), try machine(in: directory))
         #expect(try await body(other) == content(1).content)
@@ -100,7 +100,7 @@ struct RemoteInvalidationTests {
         #expect(try await body(third) == content(2).content && received(third) == 0 && third.sent.isEmpty)
     }
 
-    @Test func `many machines at once lose no invalidation`() async throws {
+    @Test func `concurrent invalidations of many machines are all received`() async throws {
         let watcher = try machine()
         _ = try await body(watcher)
         let machines = try (0..<6).map { _ in try machine(interval: nil) }
@@ -174,7 +174,9 @@ struct RemoteInvalidationTests {
         #expect(try await body(other) == content(2).content)
     }
 
-    @Test func `a store that fails is told later, and until then the old object is not used here`() async throws {
+    @Test func `an invalidation that the store did not take is sent later, and the old object stays unused`()
+        async throws
+    {
         let (one, other) = (try machine(), try machine())
         for machine in [one, other] { _ = try await body(machine) }
         store.fault = .status500
@@ -186,7 +188,7 @@ struct RemoteInvalidationTests {
         #expect(try await body(other) == content(2).content)
     }
 
-    @Test func `what is never told is counted`() async throws {
+    @Test func `an invalidation that was never sent is counted`() async throws {
         let one = try machine()
         store.fault = .status500
         try await invalidate(one, .request)
@@ -194,7 +196,8 @@ struct RemoteInvalidationTests {
         #expect(one.cache.remoteStatistics?.lostInvalidations == 1)
     }
 
-    @Test func `what is fetched after an invalidation is shared, by the machine that made it too`() async throws {
+    @Test func `a response fetched after an invalidation is shared, also by the machine that invalidated`() async throws
+    {
         let one = try machine()
         _ = try await body(one)
         try await invalidate(one, .post)
@@ -218,7 +221,7 @@ struct RemoteInvalidationTests {
     }
 
     @Test(arguments: Way.ofSeveral, [Duration.milliseconds(10), nil])
-    func `objects of URLs that the purging machine does not have are not used either, by anybody`(
+    func `a purge covers objects of URLs that the purging machine does not have`(
         _ way: Way, _ interval: Duration?
     ) async throws {
         try await fill()
@@ -236,7 +239,7 @@ struct RemoteInvalidationTests {
     }
 
     @Test(arguments: Way.ofSeveral)
-    func `while the fleet is not told yet, the machine that purges uses no old object`(_ way: Way) async throws {
+    func `a purging machine uses no old object before the fleet is notified`(_ way: Way) async throws {
         try await fill()
         let gate = AsyncGate()
         store.hold("news", at: gate)
@@ -251,7 +254,7 @@ struct RemoteInvalidationTests {
     }
 
     @Test(arguments: Way.ofSeveral)
-    func `a fill in flight elsewhere does not bring back what was purged with others`(_ way: Way) async throws {
+    func `a fill in progress does not restore bytes that a purge of several URLs removed`(_ way: Way) async throws {
         let gate = AsyncGate()
         let filling = try machine(interval: nil) { $0.after(gate) }
         async let late = body(filling)
@@ -266,7 +269,7 @@ struct RemoteInvalidationTests {
         #expect(try await body(other) == content(2).content && other.sent == ["GET"])
     }
 
-    @Test func `URLs beside a purged prefix stay shared`() async throws {
+    @Test func `URLs outside a purged prefix stay shared`() async throws {
         try await fill()
         let one = try machine()
         _ = try await one.cache.remove(.prefix(Bench.url + "/"))
@@ -276,7 +279,7 @@ struct RemoteInvalidationTests {
     }
 
     @Test(arguments: Way.ofSeveral)
-    func `a machine that starts knows a purge behind a log head that lags`(_ way: Way) async throws {
+    func `a starting machine sees a purge even if the log head is outdated`(_ way: Way) async throws {
         try await fill()
         let one = try machine(interval: nil)
         _ = try await one.cache.remove(FileRequest("http://origin.example/other"))
@@ -290,7 +293,7 @@ struct RemoteInvalidationTests {
         #expect(try await body(other) == content(2).content && other.sent == ["GET"])
     }
 
-    @Test func `nothing of the store is used from before the first entry is removed`() async throws {
+    @Test func `no object of the store is used once a removal has begun`() async throws {
         let one = try machine()
         _ = try await body(one)
         let gate = AsyncGate()

@@ -25,7 +25,7 @@ struct RemoteLeaseTests {
     }
 
     @Test(arguments: Bench.Consumer.allCases, [0.0, 600])
-    func `machines that miss at the same time send one request, whatever their clocks say`(
+    func `machines that miss at the same time send one request, whatever their clocks show`(
         _ consumer: Bench.Consumer, _ skew: Double
     ) async throws {
         let gate = AsyncGate()
@@ -52,7 +52,7 @@ struct RemoteLeaseTests {
     }
 
     @Test(arguments: Bench.Consumer.allCases)
-    func `a holder that stands still is succeeded by one of the others`(_ consumer: Bench.Consumer) async throws {
+    func `another machine takes over from a holder that hangs`(_ consumer: Bench.Consumer) async throws {
         let gate = AsyncGate()
         // Its lease is not renewed while the test runs: that is to be every 100 s.
         let dead = try machine({ $0.leaseTime = .seconds(300) }) { [representation] in
@@ -77,7 +77,7 @@ struct RemoteLeaseTests {
     }
 
     @Test(arguments: Bench.Consumer.allCases)
-    func `nobody waits for a response that cannot be shared, and the next time nobody leases it`(
+    func `no machine waits for a response that cannot be shared, and the next time no lease is taken`(
         _ consumer: Bench.Consumer
     ) async throws {
         let representation = ScriptedRepresentation(representation.bytes, [.cacheControl: "no-store"])
@@ -110,7 +110,7 @@ struct RemoteLeaseTests {
         #expect(store.count(.put, of: "lease") == 1 && store.keys(of: "lease").isEmpty)
     }
 
-    @Test func `in a store that ignores conditions there are no leases`() async throws {
+    @Test func `a store that ignores conditions gets no leases`() async throws {
         store.ignoresConditions = true
         let machine = try machine { [representation] in representation.response(to: $0) }
         #expect(await eventually { store.count(.delete, of: "probe") == 1 })
@@ -120,7 +120,7 @@ struct RemoteLeaseTests {
         #expect(store.count(.put, of: "lease") == 0 && machine.sent == ["GET"])
     }
 
-    @Test func `without a time for leases there are none`() async throws {
+    @Test func `a lease time of zero turns leases off`() async throws {
         let machine = try machine({ $0.leaseTime = .zero }) { [representation] in representation.response(to: $0) }
         _ = try await machine.get(.file)
         #expect(store.count(.put, of: "lease") == 0)

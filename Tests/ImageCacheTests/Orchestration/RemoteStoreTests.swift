@@ -37,7 +37,7 @@ struct RemoteStoreTests {
     // MARK: Hits
 
     @Test(arguments: Bench.Consumer.allCases)
-    func `another machine gets what one has downloaded, without asking the origin`(
+    func `a machine gets a response that another has downloaded without asking the origin`(
         _ consumer: Bench.Consumer
     ) async throws {
         try await fill()
@@ -51,7 +51,7 @@ struct RemoteStoreTests {
         #expect(other.cache.remoteStatistics?.hits == 1)
     }
 
-    @Test func `a hit says where it came from`() async throws {
+    @Test func `a hit from the remote store reports its source`() async throws {
         try await fill()
         let other = try machine()
         let file = try await other.cache.file(for: Bench.url)
@@ -60,14 +60,14 @@ struct RemoteStoreTests {
         #expect(try await other.cache.file(for: Bench.url).source == .disk)
     }
 
-    @Test func `no key in the store tells a URL`() async throws {
+    @Test func `a key in the store does not reveal its URL`() async throws {
         try await fill()
         let key = try #require(store.keys.first)
         let digest = key.split(separator: "/").last ?? ""
         #expect(key == "/bucket/ci/v1/obj/\(digest.prefix(2))/\(digest)" && digest.count == 64)
     }
 
-    @Test func `a response keeps its age on the way`() async throws {
+    @Test func `a response from the remote store keeps its age`() async throws {
         try await fill()
         let other = try machine()
         other.advance(seconds: 40)
@@ -76,7 +76,9 @@ struct RemoteStoreTests {
     }
 
     @Test(arguments: Bench.Consumer.allCases)
-    func `a stale one is confirmed by the origin, and written back fresh`(_ consumer: Bench.Consumer) async throws {
+    func `a stale remote response is revalidated at the origin, and written back fresh`(_ consumer: Bench.Consumer)
+        async throws
+    {
         try await fill()
         let other = try machine()
         other.advance(seconds: 61)
@@ -90,7 +92,7 @@ struct RemoteStoreTests {
         #expect(third.sent.isEmpty)
     }
 
-    @Test func `a variant for other fields is none`() async throws {
+    @Test func `a remote variant for other fields is not used`() async throws {
         let varying = ScriptedRepresentation(
             representation.bytes, [.cacheControl: "max-age=60", .vary: "Accept-Language"])
         let one = try machine(.private, varying)
@@ -106,7 +108,7 @@ struct RemoteStoreTests {
     }
 
     @Test(arguments: [CachePolicy.reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData])
-    func `a reload asks the origin, and shares what it brings`(_ policy: CachePolicy) async throws {
+    func `a reload asks the origin and shares the result`(_ policy: CachePolicy) async throws {
         try await fill()
         let other = try machine()
         _ = try await other.get(.file) { $0.policy = policy }
@@ -115,7 +117,7 @@ struct RemoteStoreTests {
         #expect(store.count(.put) == 2)
     }
 
-    @Test func `with the digest of other bytes it is not used`() async throws {
+    @Test func `a remote response with another digest than the request demands is not used`() async throws {
         try await fill()
         let other = try machine()
         let code = await other.failure(.file) { $0.sha256 = String(repeating: "0", count: 64) }
@@ -154,7 +156,7 @@ struct RemoteStoreTests {
         if [.owner, .authorization, .userinfo, .cookie, .ownKey].contains(reason) { #expect(store.count(.get) == 0) }
     }
 
-    @Test func `private responses are shared by those of one owner, if that is wanted`() async throws {
+    @Test func `private responses are shared among machines for one owner if that is enabled`() async throws {
         let representation = ScriptedRepresentation(
             representation.bytes, [.cacheControl: "max-age=60, private"])
         func machine() throws -> Bench {
@@ -193,7 +195,7 @@ struct RemoteStoreTests {
     }
 
     @Test(arguments: Unnamed.allCases, [false, true])
-    func `what no key tells the owner of is shared with nobody, even if private responses are`(
+    func `a private response whose key does not identify the owner is never shared`(
         _ reason: Unnamed, _ isNamed: Bool
     ) async throws {
         var representation = representation
@@ -215,7 +217,9 @@ struct RemoteStoreTests {
     }
 
     @Test(arguments: ["Bearer one", "Bearer two"])
-    func `a response to an authorization field is shared with those who have the same`(_ field: String) async throws {
+    func `a response to an Authorization field is shared with requests that have the same field`(_ field: String)
+        async throws
+    {
         let representation = ScriptedRepresentation(representation.bytes, [.cacheControl: "max-age=60, private"])
         let machines = try (0..<2).map { _ in
             try machine(.private, representation) { $0.sharesPrivateResponses = true }
@@ -230,7 +234,7 @@ struct RemoteStoreTests {
     // MARK: Failures
 
     @Test(arguments: FakeObjectStore.Fault.allCases, Bench.Consumer.allCases)
-    func `whatever the store does, the response is right`(
+    func `the response is correct whatever the store does`(
         _ fault: FakeObjectStore.Fault, _ consumer: Bench.Consumer
     ) async throws {
         let another = ScriptedRepresentation(ScriptedRepresentation.bytes(3000, seed: 9))
@@ -258,7 +262,7 @@ struct RemoteStoreTests {
         #expect(store.count(.delete) == 1 && store.keys.count == 1)
     }
 
-    @Test func `a store that is dead is left alone after three failures, and the origin asked`() async throws {
+    @Test func `three failures of a dead store open its circuit, and the origin is asked`() async throws {
         store.fault = .dead
         let machine = try machine()
         for number in 0..<3 { _ = try await machine.cache.file(for: "http://origin.example/\(number)") }
@@ -266,7 +270,7 @@ struct RemoteStoreTests {
         #expect(machine.sent.count == 3)
     }
 
-    @Test func `a store whose objects fail is left alone, however quick its small keys are, until they are had again`()
+    @Test func `failing objects open the circuit of a store until objects can be read again`()
         async throws
     {
         try await fill()
@@ -286,7 +290,7 @@ struct RemoteStoreTests {
 
     @Test
     func
-        `a look-up that waits for its turn longer than for a first byte is given up, which is not held against the store`()
+        `a look-up that waits too long for its turn is given up without counting as a failure`()
         async throws
     {
         try await fill()
@@ -318,7 +322,7 @@ struct RemoteStoreTests {
         _ = try await held
     }
 
-    @Test func `an end does not wait for news, whatever the store does`() async throws {
+    @Test func `closing a cache does not wait for a pending read of the log`() async throws {
         let gate = AsyncGate()
         let machine = try machine { remote in
             remote.invalidationInterval = .milliseconds(1)
@@ -331,7 +335,7 @@ struct RemoteStoreTests {
         #expect(!gate.isOpen)
     }
 
-    @Test func `a store that hangs is left alone after one look-up`() async throws {
+    @Test func `one look-up opens the circuit of a store that hangs`() async throws {
         store.fault = .hung
         let machine = try machine()
         _ = try await machine.get(.file)
@@ -339,7 +343,7 @@ struct RemoteStoreTests {
         #expect(machine.sent == ["GET"])
     }
 
-    @Test func `when one look-up takes too long, those that wait with it are given up`() async throws {
+    @Test func `a look-up that takes too long ends those that wait with it`() async throws {
         let (gate, isLate) = (AsyncGate(), AsyncGate())
         let machine = try machine { remote in
             remote.invalidationInterval = nil
@@ -360,7 +364,7 @@ struct RemoteStoreTests {
 
     // MARK: Invalidation
 
-    @Test func `after a POST the old object is not used, even if it cannot be deleted`() async throws {
+    @Test func `the old object is not used after a POST, even if it cannot be deleted`() async throws {
         for fault in [nil, FakeObjectStore.Fault.status500] {
             try await fill()
             let machine = try machine()
@@ -374,7 +378,7 @@ struct RemoteStoreTests {
         }
     }
 
-    @Test func `a removal deletes the object`() async throws {
+    @Test func `a removal deletes the remote object`() async throws {
         try await fill()
         let machine = try machine()
         machine.advance(seconds: 1)

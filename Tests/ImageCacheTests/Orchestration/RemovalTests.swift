@@ -22,7 +22,7 @@ import Testing
         try await bench.cache.entries(by: .url).map { String($0.url.dropFirst(21)) }
     }
 
-    @Test func `removing an owner removes its partials, those that a digest proves too, and no others`() async throws {
+    @Test func `removing an owner removes all its partials and no others`() async throws {
         let bytes = Array(repeating: UInt8(7), count: 600_000)
         let bench = try Bench { ScriptedRepresentation(bytes).response(to: $0).cut(after: 300_000) }
         for (index, owner) in ["ann", "bob", nil].enumerated() {
@@ -54,14 +54,14 @@ import Testing
         #expect(try await bench.cache.remove("http://origin.example/1") == RemovalResult())
     }
 
-    @Test func `removing a URL takes every owner's entries, and no URL that begins like it`() async throws {
+    @Test func `removing a URL removes every owner's entries, but no URL with the same prefix`() async throws {
         let bench = try bench()
         try await fill(bench)
         #expect(try await bench.cache.remove(.url("http://origin.example/1")).entries == 2)
         #expect(try await urls(bench) == ["/10", "/2"])
     }
 
-    @Test func `removing an owner leaves what all share`() async throws {
+    @Test func `removing an owner keeps shared entries`() async throws {
         let bench = try bench()
         try await fill(bench)
         let removed = try await bench.cache.remove(.owner("ann"))
@@ -78,7 +78,7 @@ import Testing
         #expect(try await bench.cache.entries().isEmpty)
     }
 
-    @Test func `a dry prune tells what a prune evicts`() async throws {
+    @Test func `a dry prune reports the entries that a prune evicts`() async throws {
         let bench = try bench()
         try await fill(bench)
         let dry = try await bench.cache.prune(to: 0, dryRun: true)

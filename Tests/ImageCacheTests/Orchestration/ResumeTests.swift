@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: [1, 200_000, 262_144, 300_000, 524_288, 599_999], consumers)
-    func `what was cut is continued behind its last byte`(_ count: Int, _ consumer: Bench.Consumer) async throws {
+    func `an interrupted body resumes at its last byte`(_ count: Int, _ consumer: Bench.Consumer) async throws {
         let bench = try bench(cutAfter: count)
         #expect(try await bench.get(consumer).body == Self.body)
         let second = try #require(bench.transport.requests.last)
@@ -36,20 +36,21 @@ import Testing
     }
 
     @Test(arguments: [("W/\"1\"", "W/\"1\""), (nil, nil)])
-    func `what has no strong validator is fetched anew`(_ first: String?, _ next: String?) async throws {
+    func `a body without a strong validator is fetched again completely`(_ first: String?, _ next: String?) async throws
+    {
         let bench = try bench(cutAfter: 300_000, first: first, next: next)
         #expect(try await bench.get(.file).body == Self.body)
         #expect(bench.transport.requests.map { $0.fields[.range] } == [nil, nil])
     }
 
-    @Test func `what changed meanwhile is fetched anew for a file`() async throws {
+    @Test func `a file that changed since the interruption is fetched again completely`() async throws {
         let bench = try bench(cutAfter: 300_000, next: "\"2\"")
         let file = try await bench.cache.file(for: bench.request())
         #expect(try Bench.body(of: file) == Self.body && file.response.fields[.eTag] == "\"2\"")
         #expect(bench.transport.requests.last?.fields[.range] != nil)
     }
 
-    @Test func `what changed meanwhile ends the message of whom a proxy gave the old one's beginning`() async throws {
+    @Test func `a proxied message ends with an error if the body changed after its beginning was sent`() async throws {
         let gate = AsyncGate()
         let bytes = bytes
         let bench = try Bench { request in
@@ -68,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: consumers)
-    func `what one run left behind the next one continues`(_ consumer: Bench.Consumer) async throws {
+    func `a partial that one run left is resumed by the next`(_ consumer: Bench.Consumer) async throws {
         let directory = try TestDirectory()
         let first = try bench(cutAfter: 300_000, directory)
         #expect(await first.failure(.file) { $0.transfer.retry.maxRetries = 0 } == .unreachable)
@@ -81,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: [(true, "bytes=300000-" as String?), (false, nil)])
-    func `a partial is continued unless the request says otherwise`(_ resumes: Bool, _ range: String?) async throws {
+    func `a partial is resumed unless the request disables it`(_ resumes: Bool, _ range: String?) async throws {
         let bench = try bench(cutAfter: 300_000)
         _ = await bench.failure(.file) { $0.transfer.retry.maxRetries = 0 }
         #expect(try await bench.get(.file) { $0.resumes = resumes }.body == Self.body)
@@ -89,7 +90,9 @@ import Testing
     }
 
     @Test(arguments: consumers)
-    func `cuts without progress are retried as often as the request allows`(_ consumer: Bench.Consumer) async throws {
+    func `interruptions without progress are retried as often as the request allows`(_ consumer: Bench.Consumer)
+        async throws
+    {
         let bench = try Bench { ScriptedRepresentation([1, 2, 3]).response(to: $0).cut(after: 0) }
         let code: ImageCacheError.Code? = await bench.failure(consumer) { $0.transfer.retry.maxRetries = 2 }
         #expect(code == .unreachable)

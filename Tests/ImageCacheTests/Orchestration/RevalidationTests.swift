@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: Bench.Consumer.allCases)
-    func `a 304 for a body that is gone meanwhile is asked for again without a condition`(_ consumer: Bench.Consumer)
+    func `a 304 for a body that was removed is requested again without a condition`(_ consumer: Bench.Consumer)
         async throws
     {
         let gate = AsyncGate()
@@ -72,13 +72,13 @@ import Testing
     }
 
     @Test(arguments: Bench.Consumer.allCases)
-    func `a 304 to what was not asked is an error`(_ consumer: Bench.Consumer) async throws {
+    func `a 304 to an unconditional request is an error`(_ consumer: Bench.Consumer) async throws {
         let bench = try Bench { _ in ScriptedResponse(.notModified, steps: [], length: nil) }
         #expect(await bench.failure(consumer) == .wrongBytes)
     }
 
     @Test(arguments: [Bench.Consumer.file, .proxied])
-    func `while-revalidate serves the stale response at once and refreshes it once in the background`(
+    func `stale-while-revalidate serves the stale response at once and refreshes it once in the background`(
         _ consumer: Bench.Consumer
     ) async throws {
         let gate = AsyncGate()
@@ -98,7 +98,7 @@ import Testing
         #expect(bench.sent.count == 2)
     }
 
-    @Test func `both files are delivered, the stored one and the one that took its place`() async throws {
+    @Test func `the stored file and its replacement are both delivered`() async throws {
         let version = Locked(1)
         let bench = try Bench { request in
             let version = version.withLock { UInt8($0) }
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: [("fr", 2), ("de", 1), ("fr, de", 2)])
-    func `a variant answers those whose fields select it`(_ language: String, _ requests: Int) async throws {
+    func `a variant answers the requests whose fields select it`(_ language: String, _ requests: Int) async throws {
         let bench = try Bench { request in
             let language = request.fields[.acceptLanguage] ?? ""
             return ScriptedRepresentation(

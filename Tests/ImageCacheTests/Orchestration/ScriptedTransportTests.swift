@@ -9,14 +9,14 @@ import Transfer
 @Suite(.timeLimit) struct ScriptedTransportTests {
     private let bytes = ScriptedRepresentation.bytes(1000)
 
-    @Test func `what was stored for a test is served without a request`() async throws {
+    @Test func `a response that was seeded for a test is served without a request`() async throws {
         let bench = try Bench { _ in .failure() }
         try await bench.cache.seed(bytes, for: Bench.url)
         for consumer in Bench.Consumer.allCases { #expect(try await bench.get(consumer).body == Body(bytes)) }
         #expect(bench.sent.isEmpty)
     }
 
-    @Test func `what must not be stored cannot be stored for a test`() async throws {
+    @Test func `a response that must not be stored cannot be seeded for a test`() async throws {
         let bench = try Bench { _ in .failure() }
         await #expect(throws: ImageCacheError.self) {
             try await bench.cache.seed([1], for: Bench.url, fields: [.cacheControl: "no-store"])
@@ -56,7 +56,7 @@ import Transfer
         #expect(bench.sent.isEmpty)
     }
 
-    @Test func `a transport of a dozen lines is enough`() async throws {
+    @Test func `a custom transport needs only a dozen lines`() async throws {
         var configuration = DownloadCache.Configuration()
         configuration.transport = FixtureTransport(fixtures: [Bench.url: bytes])
         let directory = try TestDirectory()

@@ -69,7 +69,7 @@ import Testing
         #expect(try await newer.cache.thumbnail(for: Bench.url, resizedTo: .fit(20, 20)).source == .original(.disk))
     }
 
-    @Test func `without the decoder the file is no image`() async throws {
+    @Test func `a file without its registered decoder is not an image`() async throws {
         let bench = try bench(decoders: [])
         let error = await #expect(throws: ImageCacheError.self) { try await bench.cache.image(for: Bench.url) }
         #expect(error?.code == .undecodable(.unsupportedFormat))
@@ -175,7 +175,7 @@ import Testing
     // MARK: Encoders and processors
 
     @Test(.timeLimit)
-    func `an application's encoder writes thumbnails, which are kept by its identity`() async throws {
+    func `thumbnails of an application's encoder are stored under its identity`() async throws {
         let directory = try TestDirectory()
         let first = try bench(in: directory)
         let thumbnail = try await first.cache.thumbnail(
@@ -189,7 +189,7 @@ import Testing
     }
 
     @Test(.timeLimit)
-    func `an application's effect changes the resized image, and its identity tells its results apart`() async throws {
+    func `an application's effect changes the resized image, and its identity separates its results`() async throws {
         let logo = try DecodedImage(width: 2, height: 2) { pixels in
             for index in pixels.indices { pixels[index] = index % 4 == 3 ? 255 : 10 }
         }

@@ -41,13 +41,14 @@ struct SearchVarianceCachingTests {
         #expect(try await Set(bench.cache.entries().map(\.url)) == [Bench.url + "?id=1", Bench.url + "?id=2"])
     }
 
-    @Test func `without the field each URL has its own response`() async throws {
+    @Test func `each URL has its own response without No-Vary-Search`() async throws {
         let bench = try bench(.private, nil)
         for query in ["?id=1&b=2", "?b=2&id=1"] { _ = try await bench.get(.file, request(query)) }
         #expect(bench.sent.count == 2)
     }
 
-    @Test func `a validator confirms nothing at an equivalent URL, whose response takes the place of the stale one`()
+    @Test
+    func `an equivalent URL is not revalidated with another's validator, and its response replaces the stale one`()
         async throws
     {
         let bench = try bench()
@@ -60,7 +61,7 @@ struct SearchVarianceCachingTests {
         #expect(try await bench.cache.entries().count == 1)
     }
 
-    @Test func `Vary holds beside it`() async throws {
+    @Test func `Vary applies in addition to No-Vary-Search`() async throws {
         let bench = try bench(.private, "params=(\"a\")", [.vary: "Accept-Language"])
         func get(_ query: String, _ language: String) async throws {
             var request = request(query)
@@ -87,7 +88,7 @@ struct SearchVarianceCachingTests {
         #expect(bench.sent.count == 3)
     }
 
-    @Test func `a purge of one URL ends what answers equivalent ones, also what is on its way`() async throws {
+    @Test func `a purge of one URL also removes equivalent responses, including those in progress`() async throws {
         let gate = AsyncGate()
         let bench = try Bench { request in
             let response = Self.representation("params=(\"a\")").response(to: request)
@@ -104,7 +105,7 @@ struct SearchVarianceCachingTests {
         #expect(bench.sent.count == 3)
     }
 
-    @Test func `what is in memory ends when an equivalent URL brings something newer`() async throws {
+    @Test func `a copy in memory ends when an equivalent URL gets a newer response`() async throws {
         let bench = try Bench(.shared) { request in
             var representation = Self.representation("params=(\"a\")")
             representation.bytes = [UInt8(request.number)]

@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `what several connections bring is one body, and each byte comes once`() async throws {
+    @Test func `several connections deliver one body, and each byte once`() async throws {
         let run = Run { Self.old.response(to: $0) }
         let result = try await run.result()
         #expect(run.sink.isWhole && run.sink.twice == 0 && run.sink.body == Self.old.content)
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: Fault.allCases)
-    func `whatever further connections answer, the stream's body becomes whole`(fault: Fault) async throws {
+    func `the body becomes complete whatever further connections answer`(fault: Fault) async throws {
         let run = Run { fault.response(to: $0) }
         let result = try await run.result()
         #expect(run.sink.isWhole && run.sink.body == Self.old.content)
@@ -121,7 +121,7 @@ import Testing
         #expect(run.transport.requests.count < 20)
     }
 
-    @Test func `what is no longer the same representation is never joined with what is held`() async throws {
+    @Test func `another representation is never joined with the held bytes`() async throws {
         // The first further connection brings the old one's bytes; then it changes, and the stream is cut.
         let run = Run(stream: { $0.cut(after: 8 << 20) }) { ($0.number == 2 ? Self.old : Self.new).response(to: $0) }
         let result = try await run.result()
@@ -129,7 +129,7 @@ import Testing
         #expect(result.restarts.count == 1 && result.head.fields[.eTag] == "\"2\"")
     }
 
-    @Test func `without a strong validator there is one connection`() async throws {
+    @Test func `a body without a strong validator uses one connection`() async throws {
         let weak = ScriptedRepresentation(Self.old.bytes, etag: "W/\"1\"")
         let run = Run(stream: { response in
             var response = response
@@ -141,7 +141,7 @@ import Testing
         #expect(run.transport.requests.count == 1 && run.sink.body == Self.old.content)
     }
 
-    @Test func `with one segment, a rate or a range of its own there is one connection`() async throws {
+    @Test func `a segment limit of one or a rate limit allows one connection`() async throws {
         let changes: [@Sendable (inout TransferRequest) -> Void] = [
             { $0.options.maxSegments = 1 }, { $0.options.rateLimit = 1 << 40 },
         ]
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `a stream that is cut leaves its hole to the others, and the rest to another stream`() async throws {
+    @Test func `the rest of an interrupted stream is fetched by other connections and a new stream`() async throws {
         let run = Run(stream: { $0.cut(after: 7 << 20) }) { request in
             // One connection more, for some blocks.
             request.number == 2 || request.number > 5 ? Self.old.response(to: request) : .failure(.connect)
@@ -163,7 +163,7 @@ import Testing
         #expect(run.sink.beginnings == 1 && result.outcome == .body)
     }
 
-    @Test func `a sink that takes no more ends all of them`() async throws {
+    @Test func `a sink that refuses bytes ends all connections`() async throws {
         let run = Run(sink: MemorySink(capacity: 8 << 20)) { Self.old.response(to: $0) }
         run.gate.open()
         await #expect(throws: TransferError.self) { try await run.task.value.get() }
@@ -172,7 +172,7 @@ import Testing
         #expect(run.sink.calls == calls)
     }
 
-    @Test func `a transfer that is cancelled ends all of them before it returns`() async throws {
+    @Test func `a cancelled transfer ends all its connections before it returns`() async throws {
         let held = AsyncGate()
         let run = Run { Self.old.response(to: $0).pausing(after: 100_000, for: held) }
         _ = await run.transport.requests { $0.count > 1 }

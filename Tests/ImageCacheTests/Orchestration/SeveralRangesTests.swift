@@ -68,7 +68,7 @@ import Testing
             bytes: Data(Self.bytes[range]))
     }
 
-    @Test func `each part is answered, and only its blocks are requested`() async throws {
+    @Test func `each part of a multirange response is answered, and only its blocks are requested`() async throws {
         let bench = try Bench(representation, .shared)
         let response = try await get("5-9, 5000000-5000099 ,-10", of: bench)
         #expect(response.head.headerFields[.eTag] == "\"1\"" && !response.cacheStatus.hit)
@@ -148,7 +148,7 @@ import Testing
         #expect(bench.transport.requests.map { $0.fields[.range] } == ["bytes=0-9,20-29"])
     }
 
-    @Test func `HEAD and other methods have no parts`() async throws {
+    @Test func `HEAD is answered without parts`() async throws {
         let bench = try Bench(representation, .shared)
         var request = ForwardRequest(Bench.url)
         request.method = .head

@@ -77,7 +77,7 @@ struct SharedPartsTests {
         try await expectShared()
     }
 
-    @Test func `a large body keeps its age on the way`() async throws {
+    @Test func `a large body from the remote store keeps its age`() async throws {
         try await fill()
         let other = try machine()
         other.advance(seconds: 40)
@@ -87,7 +87,7 @@ struct SharedPartsTests {
         #expect(try await Bench.body(of: response) == representation.content && other.sent.isEmpty)
     }
 
-    @Test func `a confirmation by the origin writes the head anew, and no part`() async throws {
+    @Test func `a revalidation at the origin writes the list of parts again, but no part`() async throws {
         try await fill()
         let other = try machine()
         other.advance(seconds: 61)
@@ -115,7 +115,7 @@ struct SharedPartsTests {
     // MARK: Unfinished bodies
 
     @Test(arguments: [1, 2, 5].map { $0 * partSize + 300 }, [Bench.Consumer.file, .proxied])
-    func `what a machine that died has received another one continues`(
+    func `another machine resumes with the parts that a dead machine has uploaded`(
         _ received: Int, _ consumer: Bench.Consumer
     ) async throws {
         try await begin(received)
@@ -172,7 +172,7 @@ struct SharedPartsTests {
         #expect(store.keys(of: "lease").isEmpty)
     }
 
-    @Test func `nobody waits for a machine whose parts the store does not take`() async throws {
+    @Test func `no machine waits for another whose parts the store refuses`() async throws {
         store.refusesParts = true
         let gate = AsyncGate()
         let machine = try machine(
@@ -185,7 +185,7 @@ struct SharedPartsTests {
         await machine.cache.close(uploadingFor: .zero)
     }
 
-    @Test func `when the machine that asks the origin dies, one of those that follow it continues`() async throws {
+    @Test func `another machine takes over when the one that asks the origin dies`() async throws {
         let gate = AsyncGate()
         let cut = Self.partSize * 3 + 10
         let dying = try machine(
@@ -205,7 +205,7 @@ struct SharedPartsTests {
     }
 
     @Test(arguments: [FakeObjectStore.Listing.right, .ignoresPosition])
-    func `a store that lists the same objects again and again is not asked for ever`(
+    func `a store that repeats its listing is not asked endlessly`(
         _ listing: FakeObjectStore.Listing
     ) async throws {
         try await begin(5 * Self.partSize)
@@ -217,7 +217,7 @@ struct SharedPartsTests {
         #expect(store.listCount == (listing == .right ? 4 : 2))
     }
 
-    @Test func `a machine goes on with its own partial and the parts of others`() async throws {
+    @Test func `a machine resumes with its own partial and the parts of others`() async throws {
         let directory = try TestDirectory()
         var remote = try store.configuration()
         remote.partSize = Int64(Self.partSize)
@@ -242,7 +242,7 @@ struct SharedPartsTests {
     }
 
     @Test(arguments: [Bench.Consumer.file, .proxied])
-    func `nothing of a version that has changed is used`(_ consumer: Bench.Consumer) async throws {
+    func `parts of an earlier version are not used`(_ consumer: Bench.Consumer) async throws {
         try await begin(3 * Self.partSize)
         let new = ScriptedRepresentation(ScriptedRepresentation.bytes(Self.size, seed: 2), etag: "\"2\"")
         let other = try machine(new)
@@ -253,7 +253,7 @@ struct SharedPartsTests {
         #expect(try await third.get(consumer).body == new.content && third.sent.isEmpty)
     }
 
-    @Test func `what all parts are there of is only confirmed by the origin`() async throws {
+    @Test func `a body with all its parts is only revalidated at the origin`() async throws {
         try await fill()
         // The list as it was while the parts were uploaded.
         let name = try #require(store.keys.first { !store.parts.contains($0) })
@@ -286,7 +286,7 @@ struct SharedPartsTests {
         #expect(try await third.get(.file).body == repaired.content && third.sent.isEmpty)
     }
 
-    @Test func `a partial of before a purge by another machine is not continued`() async throws {
+    @Test func `a partial from before a purge by another machine is not resumed`() async throws {
         let repaired = ScriptedRepresentation(ScriptedRepresentation.bytes(Self.size, seed: 2))
         let isRepaired = Locked(false)
         var remote = try store.configuration()
@@ -329,7 +329,7 @@ struct SharedPartsTests {
     }
 
     @Test(arguments: PartFault.allCases, Bench.Consumer.allCases)
-    func `in place of a part that is not the one that was stored, the origin sends its bytes`(
+    func `a damaged or missing part is fetched from the origin`(
         _ fault: PartFault, _ consumer: Bench.Consumer
     ) async throws {
         try await fill()
@@ -345,7 +345,7 @@ struct SharedPartsTests {
     }
 
     @Test(arguments: [FakeObjectStore.Fault.dead, .hung, .status503, .cut, .shorter], Bench.Consumer.allCases)
-    func `a store that fails in the middle of the parts costs no right byte`(
+    func `a store that fails between parts does not cost the parts already read`(
         _ fault: FakeObjectStore.Fault, _ consumer: Bench.Consumer
     ) async throws {
         try await fill()
@@ -356,7 +356,8 @@ struct SharedPartsTests {
     }
 
     @Test(arguments: [FakeObjectStore.Fault.dead, .status500, .hung])
-    func `a store that takes nothing delays and fails no download`(_ fault: FakeObjectStore.Fault) async throws {
+    func `a store that accepts nothing neither delays nor fails a download`(_ fault: FakeObjectStore.Fault) async throws
+    {
         store.fault = fault
         let machine = try machine()
         #expect(try await machine.get(.file).body == representation.content)
@@ -365,7 +366,7 @@ struct SharedPartsTests {
     }
 
     @Test(arguments: [false, true])
-    func `the bytes of announced mirrors are not shared before the whole is proved`(_ hasMirror: Bool) async throws {
+    func `bytes of announced mirrors are shared only after the whole body is verified`(_ hasMirror: Bool) async throws {
         var representation = representation
         if hasMirror, let link = HTTPField.Name("Link") {
             representation.fields[link] = "<http://mirror.example/a>; rel=duplicate"
@@ -384,7 +385,7 @@ struct SharedPartsTests {
     }
 
     @Test(arguments: Unshared.allCases, [Bench.Consumer.file, .proxied])
-    func `what is private, has no strong validator or is too long has no parts`(
+    func `a body that is private, too long or without a strong validator has no parts`(
         _ reason: Unshared, _ consumer: Bench.Consumer
     ) async throws {
         var representation = representation

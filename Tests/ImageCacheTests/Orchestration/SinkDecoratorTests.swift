@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test(arguments: pairs)
-    func `the order of two decorators hides nothing of a sink`(_ pair: (Decorator, Decorator)) throws {
+    func `two decorators in any order forward to each member of a sink`(_ pair: (Decorator, Decorator)) throws {
         let recording = RecordingSink()
         let sink = pair.0.sink(over: pair.1.sink(over: recording))
         try use(sink)

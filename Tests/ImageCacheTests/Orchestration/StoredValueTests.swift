@@ -12,7 +12,7 @@ struct StoredValueTests {
         try Bench(in: directory, script: { _ in .failure() })
     }
 
-    @Test func `a value is found again, in memory and on disk, and by another process`() async throws {
+    @Test func `a value is found in memory, on disk, and by another process`() async throws {
         let bench = try bench()
         try await bench.cache.store([1, 2, 3], for: "numbers")
         #expect(try await bench.cache.value(forKey: "numbers", as: [Int].self).value == [1, 2, 3])
@@ -33,7 +33,7 @@ struct StoredValueTests {
         }
     }
 
-    @Test func `an expired value is stale, one from the future is the clock's fault`() async throws {
+    @Test func `an expired value is reported as stale, and one from the future as a clock error`() async throws {
         let bench = try bench()
         try await bench.cache.store("x", for: "k", lifetime: .seconds(60))
         bench.advance(seconds: 59)
@@ -44,7 +44,7 @@ struct StoredValueTests {
         #expect(try await bench.cache.value(forKey: "k", as: String.self).unusedReason == .clock)
     }
 
-    @Test func `another version is not found, and removed`() async throws {
+    @Test func `a value of another version is not found, and is removed`() async throws {
         let bench = try bench()
         try await bench.cache.store("x", for: "k", version: "1")
         #expect(try await bench.cache.value(forKey: "k", as: String.self, version: "2").unusedReason == .version)
@@ -53,7 +53,7 @@ struct StoredValueTests {
         #expect(try await other.cache.value(forKey: "k", as: String.self, version: "1").unusedReason == .missing)
     }
 
-    @Test func `an owner's values are their own, and go with them`() async throws {
+    @Test func `an owner's values are separate, and are removed with the owner`() async throws {
         let bench = try bench()
         try await bench.cache.store("all", for: "k")
         #expect(try await bench.cache.value(forKey: "k", as: String.self, owner: "ann").unusedReason == .owner)
@@ -66,7 +66,7 @@ struct StoredValueTests {
         #expect(try await bench.cache.value(forKey: "k", as: String.self).value == "all")
     }
 
-    @Test func `a value of another type is damaged, and removed`() async throws {
+    @Test func `a value of another type is reported as damaged, and is removed`() async throws {
         let bench = try bench()
         try await bench.cache.store("text", for: "k")
         #expect(try await bench.cache.value(forKey: "k", as: Int.self).unusedReason == .damaged)

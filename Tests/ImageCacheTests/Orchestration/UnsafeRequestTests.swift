@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: methods, ways)
-    func `equal unsafe requests at once all arrive, and each has its own response`(
+    func `concurrent equal unsafe requests are all sent, and each gets its own response`(
         _ method: HTTPRequest.Method, _ way: Way
     ) async throws {
         let gate = AsyncGate()
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: methods)
-    func `unsafe requests of a prefetch all arrive`(_ method: HTTPRequest.Method) async throws {
+    func `unsafe requests of a prefetch are all sent`(_ method: HTTPRequest.Method) async throws {
         let bench = try Bench { Self.numbered($0) }
         let prefetch = bench.cache.prefetch([FileRequest](repeating: Self.request(method), count: 3), width: 3)
         await prefetch.finish()
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: methods)
-    func `an unsafe request is replaced by no other`(_ method: HTTPRequest.Method) async throws {
+    func `an unsafe request is not replaced by another`(_ method: HTTPRequest.Method) async throws {
         let gate = AsyncGate()
         let bench = try Bench { $0.number == 1 ? Self.numbered($0).after(gate) : Self.numbered($0) }
         let replacing = Self.request(method) { $0.duplicates = .replace }
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: methods)
-    func `an unsafe request leaves alone what a download has received`(_ method: HTTPRequest.Method) async throws {
+    func `an unsafe request keeps the bytes that a download has received`(_ method: HTTPRequest.Method) async throws {
         let representation = ScriptedRepresentation(ScriptedRepresentation.bytes(1_000_000))
         let bench = try Bench { request in
             guard request.method == .get else { return ScriptedResponse(.badRequest) }
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: methods)
-    func `nothing continues the response to an unsafe request`(_ method: HTTPRequest.Method) async throws {
+    func `the response to an unsafe request is never resumed`(_ method: HTTPRequest.Method) async throws {
         let representation = ScriptedRepresentation(ScriptedRepresentation.bytes(1_000_000))
         let other = ScriptedRepresentation(ScriptedRepresentation.bytes(1_000_000, seed: 2))
         let bench = try Bench { request in
@@ -151,7 +151,7 @@ import Testing
         #expect(bench.transport.requests.count == 1)
     }
 
-    @Test func `an unsafe request is answered by no stored body with its digest`() async throws {
+    @Test func `an unsafe request is not answered with a stored body of its digest`() async throws {
         let body = Array("number 1".utf8)
         let bench = try Bench { _ in ScriptedResponse(.ok, [.cacheControl: "max-age=60"], body: body) }
         let digest = try #require(Digest(.sha256, try RunningDigest.digest(.sha256, of: body)))
@@ -166,7 +166,7 @@ import Testing
         #expect(bench.sent == ["GET", "POST", "POST"])
     }
 
-    @Test func `an unsafe request is sent once although its URL is purged meanwhile`() async throws {
+    @Test func `an unsafe request is sent once, even if its URL is purged meanwhile`() async throws {
         let gate = AsyncGate()
         let fields: HTTPFields = [.cacheControl: "max-age=60", .contentLocation: Bench.url]
         let bench = try Bench { Self.numbered($0, fields).pausing(after: 3, for: gate) }
@@ -179,7 +179,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.get, .query, .post])
-    func `requests that only ask share a response when their content is the same`(
+    func `safe queries share a response if their content is the same`(
         _ method: HTTPRequest.Method
     ) async throws {
         let bench = try Bench { request in
@@ -198,7 +198,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.get, .query, .post])
-    func `equal requests that only ask are one transfer`(_ method: HTTPRequest.Method) async throws {
+    func `concurrent equal safe queries share one transfer`(_ method: HTTPRequest.Method) async throws {
         let gate = AsyncGate()
         let bench = try Bench { Self.numbered($0).after(gate) }
         let request = Self.request(method) { $0.isSafeQuery = method == .post }

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: fields)
-    func `a proxy passes it on to each who asks`(_ fields: HTTPFields) async throws {
+    func `a proxy forwards an unstorable response to each request`(_ fields: HTTPFields) async throws {
         let bench = try bench(fields)
         for _ in 0..<3 {
             let outcome = try await bench.get(.proxied)
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: fields.prefix(2))
-    func `a file is handed out and gone afterwards`(_ fields: HTTPFields) async throws {
+    func `an unstorable file is delivered and deleted afterwards`(_ fields: HTTPFields) async throws {
         let bench = try bench(fields)
         var file: CachedFile? = try await bench.cache.file(for: bench.request())
         let path = try #require(file?.path)
@@ -41,14 +41,14 @@ import Testing
     }
 
     @Test(arguments: fields.prefix(2))
-    func `a file that must be stored is refused before its body comes`(_ fields: HTTPFields) async throws {
+    func `an unstorable file is refused before its body if it must be stored`(_ fields: HTTPFields) async throws {
         let bench = try bench(fields)
         #expect(await bench.failure(.file) { $0.noStoreBehavior = .fail } == .notStorable)
         #expect(bench.transport.totals.bytesReceived == 0)
     }
 
     @Test(arguments: [(FileRequest.NoStoreBehavior.deliver, nil), (.deliverKeepingPartial, "bytes=300000-" as String?)])
-    func `a partial of it is kept only for who waits for the file`(
+    func `a partial of an unstorable response is kept only on request`(
         _ unstorable: FileRequest.NoStoreBehavior, _ range: String?
     ) async throws {
         let representation = ScriptedRepresentation(bytes, [.cacheControl: "no-store"])
@@ -65,7 +65,7 @@ import Testing
         #expect(bench.transport.requests.last?.fields[.range] == range)
     }
 
-    @Test func `an answer for one client alone keeps nothing from being stored for the others`() async throws {
+    @Test func `a private response does not prevent others from being stored`() async throws {
         let bench = try Bench(.shared) { request in
             let isOwn = request.fields[.cookie] != nil
             return ScriptedRepresentation([isOwn ? 1 : 2], [.cacheControl: isOwn ? "private" : "max-age=60"])
@@ -76,7 +76,7 @@ import Testing
         #expect(bench.sent.count == 2)
     }
 
-    @Test func `while answers are for one client alone, nobody waits for another's`() async throws {
+    @Test func `requests do not wait for each other while responses are private`() async throws {
         let gate = AsyncGate()
         let bench = try Bench(.shared) { request in
             let response = ScriptedResponse(.ok, [.cacheControl: "private"], body: [1, 2, 3])
@@ -90,7 +90,7 @@ import Testing
         #expect(try await slow.body == [1, 2, 3])
     }
 
-    @Test func `after an answer for one, a part is asked for as a part`() async throws {
+    @Test func `a range is requested as a range after an unstorable response`() async throws {
         let bench = try bench([.cacheControl: "no-store"])
         _ = try await bench.get(.proxied)
         let outcome = try await bench.get(.proxied) { $0.fields[.range] = "bytes=0-9" }
@@ -98,7 +98,7 @@ import Testing
         #expect(bench.transport.requests.last?.fields[.range] == "bytes=0-9")
     }
 
-    @Test func `the reader sets the pace of what goes past the store`() async throws {
+    @Test func `the reader sets the pace of a response that bypasses the store`() async throws {
         let piece = ScriptedRepresentation.bytes(200_000)
         let bench = try Bench { _ in
             ScriptedResponse(

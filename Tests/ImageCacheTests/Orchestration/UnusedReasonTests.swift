@@ -29,7 +29,7 @@ struct UnusedReasonTests {
     }
 
     @Test(arguments: UnusedReason.allCases, Product.allCases)
-    func `each reason is told`(reason: UnusedReason, product: Product) async throws {
+    func `each reason for not using an entry is reported`(reason: UnusedReason, product: Product) async throws {
         let representation = ScriptedRepresentation(try Self.picture())
         let first = try Bench(representation)
         var request = FileRequest(Bench.url)

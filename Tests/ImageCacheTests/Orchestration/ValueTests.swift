@@ -56,7 +56,7 @@ struct ValueTests {
         #expect(value.unusedReason == .stale)
     }
 
-    @Test func `another version of the value makes what is stored invalid at once`() async throws {
+    @Test func `a new version of a value type invalidates stored values at once`() async throws {
         let bench = try bench()
         for version in ["1", "1", "2", "2"] {
             _ = try await bench.cache.value(for: Self.request, as: User.self, version: version)
@@ -67,8 +67,7 @@ struct ValueTests {
         #expect(try await bench.cache.entries().count == 1)
     }
 
-    @Test func `the first use of another version removes what other requests have stored in the old one`() async throws
-    {
+    @Test func `the first use of a new version removes stored values of the old one`() async throws {
         let bench = try bench()
         let old = (1...3).map { FileRequest(Bench.url + "\($0)") }
         for request in old { _ = try await bench.cache.value(for: request, as: User.self, version: "1") }
@@ -81,7 +80,7 @@ struct ValueTests {
             try await Set(next.cache.entries().map(\.url)) == [Bench.url, Bench.url + "4", Bench.url + "5"])
     }
 
-    @Test func `another version of the application does so too, and its entries are swept`() async throws {
+    @Test func `a new version of the application removes stored values of the old one`() async throws {
         let bench = try bench(version: "5")
         _ = try await bench.cache.value(for: Self.request, as: User.self)
         _ = try await bench.cache.value(for: FileRequest(Bench.url + "2"), as: User.self)
@@ -96,7 +95,7 @@ struct ValueTests {
         #expect(try await Set(next.cache.entries().map(\.url)) == [Bench.url, Bench.url + "3"])
     }
 
-    @Test func `a removal in another process ends what is in memory`() async throws {
+    @Test func `a removal in another process ends the value in memory`() async throws {
         let bench = try bench()
         _ = try await bench.cache.value(for: Self.request, as: User.self)
         let other = try self.bench(in: bench.directory)
@@ -104,7 +103,7 @@ struct ValueTests {
         #expect(try await bench.cache.value(for: Self.request, as: User.self).source == .response(.network))
     }
 
-    @Test func `after a step of the clock backwards nothing is used unasked`() async throws {
+    @Test func `no value is used without revalidation after the clock stepped back`() async throws {
         let bench = try bench()
         _ = try await bench.cache.value(for: Self.request, as: User.self)
         bench.advance(seconds: -1000)
@@ -113,7 +112,7 @@ struct ValueTests {
         #expect(value.unusedReason == .clock)
     }
 
-    @Test func `a stored body that cannot be decoded is asked for anew, once`() async throws {
+    @Test func `a stored body that cannot be decoded is fetched again once`() async throws {
         let bench = try bench { request in
             var representation = Self.ann
             if request.number == 1 { representation.bytes = Array("<html>".utf8) }
@@ -126,7 +125,7 @@ struct ValueTests {
         #expect(bench.sent.count == 2)
     }
 
-    @Test func `a body that no decoder wants is an error with its cause`() async throws {
+    @Test func `a body that cannot be decoded is an error with its cause`() async throws {
         let bench = try bench { _ in ScriptedResponse(.ok, [.cacheControl: "max-age=60"], body: [1]) }
         do {
             _ = try await bench.cache.value(for: Self.request, as: User.self)
@@ -137,14 +136,14 @@ struct ValueTests {
         }
     }
 
-    @Test func `a body above the limit is refused`() async throws {
+    @Test func `a body above the limit for values is refused`() async throws {
         let bench = try Bench(.private, { $0.maxValueSize = 10 }, script: { Self.ann.response(to: $0) })
         await #expect(throws: ImageCacheError.self) {
             _ = try await bench.cache.value(for: Self.request, as: User.self)
         }
     }
 
-    @Test func `owners have values of their own, and what is nobody's is told`() async throws {
+    @Test func `owners have separate values, and an entry of another owner is reported as the reason`() async throws {
         let bench = try bench()
         _ = try await bench.cache.value(for: Self.request, as: User.self)
         var owned = Self.request
@@ -154,7 +153,7 @@ struct ValueTests {
         #expect(value.unusedReason == .owner)
     }
 
-    @Test func `a body that was changed on disk is told as damaged`() async throws {
+    @Test func `a body that was changed on disk is reported as damaged`() async throws {
         let bench = try bench()
         let file = try await bench.cache.file(for: Self.request)
         #expect(chmod(file.path, 0o600) == 0)

@@ -3,7 +3,7 @@ import Testing
 @testable import DiskStore
 @testable import ImageCache
 
-@Suite("The times at which pins are looked at") struct PinScheduleTests {
+@Suite("The schedule of pin sets") struct PinScheduleTests {
     private let now: Int64 = 1_700_000_000_000
 
     private func set(_ id: Int64 = 1, present: Int64 = 2, interval: Int64 = -1, checked: Int64 = 0) -> PinSetState {
@@ -13,14 +13,14 @@ import Testing
         return set
     }
 
-    @Test func `what is missing is due at once, what is whole and has no interval never`() {
+    @Test func `an incomplete set is due at once, and a complete set without an interval never`() {
         let schedule = PinSchedule()
         #expect(schedule.due([set(1, present: 1), set(2)], now: now).map(\.set) == [1])
         #expect(schedule.wait([set(2)], now: now) == PinSchedule.longest)
         #expect(schedule.wait([], now: now) == PinSchedule.longest)
     }
 
-    @Test func `a set is due when its interval has passed, and the look comes then`() {
+    @Test func `a set is due when its interval has passed, and the wait ends then`() {
         let schedule = PinSchedule()
         let fresh = set(interval: 30, checked: now - 10_000)
         #expect(schedule.due([fresh], now: now).isEmpty)
@@ -31,7 +31,7 @@ import Testing
         #expect(schedule.due([fresh], now: now - 60_000).count == 1)
     }
 
-    @Test func `what fails is tried again more and more rarely, until it works`() {
+    @Test func `a set that fails is tried at growing intervals until it succeeds`() {
         var schedule = PinSchedule()
         let missing = set(present: 1)
         var time = now

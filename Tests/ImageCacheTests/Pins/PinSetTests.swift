@@ -24,7 +24,7 @@ import Transfer
         (0..<count).map { FileRequest("http://origin.example/\($0)") }
     }
 
-    @Test func `members come at background priority, and in the foreground once somebody asks for one`() async throws {
+    @Test func `members are loaded at background priority until a foreground request asks for one`() async throws {
         gate.close()
         let pinning = Task { try await bench.cache.pin(requests(2), as: "trip") }
         await bench.transport.requests { $0.count == 2 }
@@ -38,7 +38,7 @@ import Transfer
         #expect(bench.transport.requests.count == 2)
     }
 
-    @Test func `refreshing confirms what is there, and takes what is new`() async throws {
+    @Test func `refreshing revalidates present members and fetches changed ones`() async throws {
         try await bench.cache.pin(requests(2), as: "trip")
         try await bench.cache.pin(nil, as: "trip")
         #expect(bench.transport.requests.count == 2)
@@ -61,7 +61,7 @@ import Transfer
         #expect(bench.transport.requests.count == 4)
     }
 
-    @Test func `the next cache that is opened on the directory goes on with what is missing`() async throws {
+    @Test func `the next cache on the directory resumes the missing members`() async throws {
         gate.close()
         let pinning = Task { try await bench.cache.pin(requests(6), as: "trip") }
         await bench.transport.requests { $0.count == 4 }
@@ -77,7 +77,7 @@ import Transfer
         await next.cache.close()
     }
 
-    @Test func `a set that says its sizes is refused before the first request`() async throws {
+    @Test func `a set with known sizes that does not fit is refused before the first request`() async throws {
         let bench = try Bench(.private, { $0.store.capacity = 4 << 20 }) { _ in ScriptedResponse(body: [1]) }
         let requests = requests(3).map { request in
             var request = request
@@ -91,7 +91,7 @@ import Transfer
         #expect(try await bench.cache.pins().isEmpty)
     }
 
-    @Test func `a set of which a file finds no room is refused, with the file and the figures`() async throws {
+    @Test func `a set without room for a file is refused with the file and the figures`() async throws {
         let body = ScriptedRepresentation.bytes(3 << 20)
         let bench = try Bench(.private, { $0.store.capacity = 8 << 20 }) { _ in
             ScriptedResponse(.ok, [.cacheControl: "max-age=60"], body: body)
@@ -107,7 +107,7 @@ import Transfer
         #expect(try await bench.cache.pins().map(\.name) == ["one"])
     }
 
-    @Test func `a digest and a length go with the pin, for the process that goes on with it`() async throws {
+    @Test func `a pin keeps its digest and length for the process that resumes it`() async throws {
         var request = FileRequest("http://origin.example/0")
         request.sha256 = String(repeating: "0", count: 64)
         let set = try await bench.cache.pin([request], as: "trip")

@@ -7,7 +7,7 @@ import Testing
 
 /// Bytes that are cut into blocks.
 @Suite struct BlockCutterTests {
-    @Test func `whole blocks come at their offsets, in whatever pieces the bytes arrive`() throws {
+    @Test func `whole blocks are delivered at their offsets, whatever pieces the bytes arrive in`() throws {
         var random = SeededGenerator(for: "pieces of blocks")
         let block = Int(RangePlan.block)
         let total = 3 * block + 1000

@@ -37,7 +37,7 @@ import Testing
             (5..<2 * block + 7, 3 * block, block..<2 * block), (5..<block, 2 * block, 5..<5),
             (5..<block + 9, block + 9, block..<block + 9),
         ] as [(Range<Int64>, Int64, Range<Int64>)])
-    func `a response brings the blocks that it has from their start to their end`(
+    func `a response yields the complete blocks that it contains`(
         _ range: Range<Int64>, _ total: Int64, _ blocks: Range<Int64>
     ) {
         #expect(RangePlan.wholeBlocks(in: range, of: total) == blocks)

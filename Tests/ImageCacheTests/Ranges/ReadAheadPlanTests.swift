@@ -36,7 +36,7 @@ struct ReadAheadPlanTests {
         #expect(areSequential == reads.areSequential)
     }
 
-    @Test func `a read of loaded bytes is sequential, and another one begins small again`() {
+    @Test func `a read of loaded bytes counts as sequential, and any other read starts small again`() {
         var plan = ReadAheadPlan()
         for _ in 0..<3 { _ = plan.window(at: 0) }
         let isLoaded = plan.note(500..<600, isLoaded: true)
@@ -54,7 +54,7 @@ struct ReadAheadPlanTests {
         #expect(plan.loadsNext(at: window.upperBound / 2, before: window.upperBound))
     }
 
-    @Test func `a window at the end of all numbers ends there`() {
+    @Test func `a window at the largest offset ends there`() {
         var plan = ReadAheadPlan()
         let window = plan.window(at: .max - 5)
         #expect(window == .max - 5 ..< .max)

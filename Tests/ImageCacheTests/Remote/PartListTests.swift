@@ -13,14 +13,14 @@ import Testing
         PartList(identity, total: total, partSize: 1 << 20, digests: digests)
     }
 
-    @Test func `a list is read as it was written`() {
+    @Test func `a list of parts is read as it was written`() {
         let digests = (0..<3).map { [UInt8](repeating: UInt8($0), count: 32) }
         for list in [list(5), list(3 << 20), list(3 << 20, digests), list(2 << 20 + 1, digests)] {
             #expect(PartList(decoding: list.encoded) == list)
         }
     }
 
-    @Test func `bytes that are no list are none`() {
+    @Test func `bytes that are not a list of parts are rejected`() {
         let whole = list(3 << 20, (0..<3).map { [UInt8](repeating: UInt8($0), count: 32) }).encoded
         for count in 0..<whole.count { #expect(PartList(decoding: Array(whole.prefix(count))) == nil) }
         #expect(PartList(decoding: whole + [0]) == nil)
@@ -71,7 +71,7 @@ import Testing
         #expect(progress.allDigests?.count == 4 && progress.next() == nil)
     }
 
-    @Test func `a part that failed is the next to be begun`() {
+    @Test func `a part that failed is the next one to be uploaded`() {
         var progress = PartProgress(digests: [nil, nil], width: 1)
         #expect(!progress.hasAny)
         progress.offer(0)

@@ -17,13 +17,13 @@ struct RemoteInvalidationValueTests {
 
     // MARK: Generations
 
-    @Test func `an object is used in its own generation, and in any when there is no tombstone`() {
+    @Test func `an object is used only in its own generation, or in any if there is no tombstone`() {
         let (one, other) = (RemoteGeneration.new(), RemoteGeneration.new())
         #expect(one.allows(one) && !one.allows(other) && !one.allows(.first))
         #expect(RemoteGeneration.first.allows(.first) && RemoteGeneration.first.allows(one))
     }
 
-    @Test func `a tombstone that may be younger than the request says nothing of its response`() {
+    @Test func `a tombstone that may be younger than the request does not decide about its response`() {
         let generation = RemoteGeneration.new()
         let young = tombstone(generation, age: 5)
         #expect(RemoteGeneration(young, requestedBefore: .seconds(4)) == nil)
@@ -35,7 +35,7 @@ struct RemoteInvalidationValueTests {
 
     // MARK: Stamps
 
-    @Test func `a stamp is found at the end of its object, and its absence too`() {
+    @Test func `a stamp, or its absence, is found at the end of an object`() {
         let position = RemoteLogPosition(log: 5, entry: 6)
         for position in [position, nil] {
             let stamp = RemoteStamp(generation: .new(), position: position, uploaded: stored)
@@ -48,7 +48,7 @@ struct RemoteInvalidationValueTests {
     }
 
     @Test(arguments: [0, 600, -600, 2, 4.0])
-    func `the uploader's times are moved to this machine's clock by the store's`(_ difference: Double) {
+    func `the uploader's times are converted to this machine's clock by the store's clock`(_ difference: Double) {
         let stamp = RemoteStamp(generation: .first, uploaded: stored)
         let now = stored.addingTimeInterval(difference + 30)
         let expected: Double = abs(difference) <= 3 ? 0 : difference
@@ -58,7 +58,7 @@ struct RemoteInvalidationValueTests {
 
     // MARK: The log's entries
 
-    @Test func `an entry of the log is read as it was written, and is never the same twice`() {
+    @Test func `a log entry is read as it was written, and no two entries have equal bytes`() {
         let batch: [RemoteInvalidation] = [
             .url("http://a/1", allOwners: false), .url("http://a/é", allOwners: true), .prefix("http://a/"), .host("a"),
             .everything,
@@ -67,7 +67,7 @@ struct RemoteInvalidationValueTests {
         #expect(RemoteInvalidation.encode(batch) != RemoteInvalidation.encode(batch))
     }
 
-    @Test func `bytes that are no entry are none`() {
+    @Test func `bytes that are not a log entry are rejected`() {
         let bytes = RemoteInvalidation.encode([.host("host")])
         for count in 0..<bytes.count { #expect(RemoteInvalidation.decode(Array(bytes.prefix(count))) == nil) }
         #expect(RemoteInvalidation.decode([2] + bytes.dropFirst()) == nil)
@@ -75,7 +75,7 @@ struct RemoteInvalidationValueTests {
 
     // MARK: Waiting
 
-    @Test func `a second invalidation of a resource takes the place of the first, with what that meant`() {
+    @Test func `a second invalidation of a resource replaces the first and keeps its scope`() {
         var pending = PendingInvalidations()
         let first = PendingInvalidations.Item(scope: .url("a", allOwners: true), objects: ["1"])
         let second = PendingInvalidations.Item(scope: .url("a", allOwners: false), objects: ["2"])
@@ -90,7 +90,7 @@ struct RemoteInvalidationValueTests {
         #expect(pending.count == 0 && pending.generation(of: "a") == nil)
     }
 
-    @Test func `the oldest are lost when there are too many, and counted`() {
+    @Test func `the oldest pending invalidations above the limit are dropped and counted`() {
         var pending = PendingInvalidations(maxCount: 2)
         for name in ["a", "b", "c"] { pending.add(.init(scope: .url(name, allOwners: false))) }
         #expect(pending.batch.compactMap(\.scope.url) == ["b", "c"] && pending.lost == 1)
@@ -98,7 +98,7 @@ struct RemoteInvalidationValueTests {
         #expect(pending.count == 0 && pending.lost == 3)
     }
 
-    @Test func `those of several resources are not lost, but become one of everything`() {
+    @Test func `pending invalidations of several resources above the limit become one of everything`() {
         var pending = PendingInvalidations(maxCount: 2)
         pending.add(.init(scope: .host("a")))
         for name in ["a", "b", "c"] { pending.add(.init(scope: .url(name, allOwners: false))) }
@@ -129,7 +129,7 @@ struct RemoteInvalidationValueTests {
         #expect(scopes.count == 1 && scopes.last(matching: "http://a/x/1") == place(4))
     }
 
-    @Test func `a log head says what the entries to its place have said`() {
+    @Test func `a log head summarises the entries before it`() {
         let former = LogHead(place(3), summary: [])
         let batches: [[RemoteInvalidation]] = [[.prefix("http://a/")], [.host("b"), .url("c", allOwners: true)]]
         let entries = batches.enumerated().map { number, batch in
@@ -145,7 +145,7 @@ struct RemoteInvalidationValueTests {
     }
 
     @Test(arguments: [nil, [9, 9, 9]] as [[UInt8]?])
-    func `a log head that does not say what was invalidated stands for everything`(_ summary: [UInt8]?) {
+    func `a log head without a summary counts as an invalidation of everything`(_ summary: [UInt8]?) {
         var scopes = RemoteScopes()
         scopes.learn(LogHead(place(3), summary: summary))
         #expect(scopes.last(matching: "http://a/") == place(3))
@@ -153,7 +153,7 @@ struct RemoteInvalidationValueTests {
         #expect(scopes.last(matching: "http://a/") == place(4), "an entry that is damaged, too")
     }
 
-    @Test func `beyond the limit the older half becomes one of everything`() {
+    @Test func `the older half of the scopes above the limit becomes one of everything`() {
         var scopes = RemoteScopes()
         scopes.learn(LogHead(place(0), summary: []))
         let count = Int64(RemoteScopes.maxCount)

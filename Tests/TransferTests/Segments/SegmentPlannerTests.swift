@@ -19,7 +19,7 @@ struct SegmentPlannerTests {
     }
 
     @Test(arguments: [10, 100].map { $0 * mebibyte }, [20, 200, 400])
-    func `a limit that lets a second's worth through at once is seen all the same`(total: Int64, latency: Int) {
+    func `a limit that allows a second's worth in a burst is detected`(total: Int64, latency: Int) {
         var host = SimulatedHost(
             total, .init(perConnection: 250_000, latency: .milliseconds(latency), isInBursts: true))
         let seconds = host.finish()
@@ -36,21 +36,21 @@ struct SegmentPlannerTests {
         #expect(seconds < Double(host.total) / 12_500_000 * 1.03)
     }
 
-    @Test func `what comes within two seconds anyway gets no further connection`() {
+    @Test func `a body that arrives within two seconds gets no further connection`() {
         var host = SimulatedHost(200 * mebibyte, .init(capacity: 120_000_000, perConnection: 120_000_000))
         _ = host.finish()
         #expect(host.planner.isComplete && host.fetched.allSatisfy { $0 == 1 })
         #expect(host.started.isEmpty)
     }
 
-    @Test func `what several connections fill together gets so many`() {
+    @Test func `a link that several connections fill gets only so many`() {
         var host = SimulatedHost(100 * mebibyte, .init(capacity: 2_000_000, perConnection: 500_000))
         _ = host.finish()
         #expect(host.planner.isComplete && host.fetched.allSatisfy { $0 == 1 })
         #expect(host.planner.trial.settled < 16)
     }
 
-    @Test func `no trial begins below 8 MiB of rest`() {
+    @Test func `no trial begins below 8 MiB of remaining bytes`() {
         var small = SimulatedHost(8 * mebibyte - 1024, .init(perConnection: 250_000))
         _ = small.finish()
         #expect(small.mostAtOnce == 1 && small.started.isEmpty)
@@ -61,7 +61,7 @@ struct SegmentPlannerTests {
         #expect(large.fetched.allSatisfy { $0 == 1 })
     }
 
-    @Test func `every cut is at a multiple of the unit`() {
+    @Test func `every segment boundary is a multiple of the unit`() {
         var host = SimulatedHost(30 * mebibyte, .init(perConnection: 250_000))
         _ = host.finish()
         #expect(host.started.count > 16)
@@ -69,7 +69,7 @@ struct SegmentPlannerTests {
         #expect(host.started.allSatisfy { $0.upperBound % (256 << 10) == 0 || $0.upperBound == host.total })
     }
 
-    @Test func `a connection that turns out slow does not hold the end up`() {
+    @Test func `a slow connection does not delay the end`() {
         var host = SimulatedHost(20 * mebibyte, .init(perConnection: 500_000, slow: [1: 20_000, 3: 20_000]))
         let seconds = host.finish()
         #expect(host.planner.isComplete && host.fetched.allSatisfy { $0 == 1 })
@@ -77,7 +77,7 @@ struct SegmentPlannerTests {
         #expect(seconds < 16)
     }
 
-    @Test func `after 429 or 503 there are never more than were left`() {
+    @Test func `the number of connections does not grow again after a refusal`() {
         var host = SimulatedHost(50 * mebibyte, .init(perConnection: 250_000))
         while host.running.count < 4 { host.advance() }
         host.end(host.running[1], .refused)
@@ -88,7 +88,7 @@ struct SegmentPlannerTests {
         #expect(host.fetched.allSatisfy { $0 == 1 })
     }
 
-    @Test func `the first difference leaves the stream alone`() {
+    @Test func `a different representation leaves only the stream`() {
         var host = SimulatedHost(50 * mebibyte, .init(perConnection: 250_000))
         while host.running.count < 8 { host.advance() }
         host.end(host.running[5], .differs)
@@ -100,7 +100,7 @@ struct SegmentPlannerTests {
         #expect(host.fetched.allSatisfy { $0 == 1 })
     }
 
-    @Test func `the hole of a connection that fails before its first byte goes back to whom it was taken from`() {
+    @Test func `the segment of a connection that fails before its first byte returns to its former owner`() {
         var host = SimulatedHost(50 * mebibyte, .init(perConnection: 250_000))
         while host.running.count < 2 { host.advance() }
         host.end(host.running[1], .differs)
@@ -111,7 +111,7 @@ struct SegmentPlannerTests {
     }
 
     @Test(arguments: [20, 100, 200], [250_000, 1_000_000, 2_000_000])
-    func `the stream brings the body through to its end where no range comes whole`(latency: Int, rate: Int64) {
+    func `the stream delivers the body to its end if no range arrives completely`(latency: Int, rate: Int64) {
         for first in [rate / 8, rate / 2, rate, rate * 2] {
             for second in [rate / 8, rate, rate * 3] {
                 let link = SimulatedHost.Link(
@@ -126,7 +126,7 @@ struct SegmentPlannerTests {
         }
     }
 
-    @Test func `when the last connection has failed, nothing is started`() {
+    @Test func `no connection is started after the last one has failed`() {
         var host = SimulatedHost(50 * mebibyte, .init(perConnection: 250_000))
         while host.running.count < 8 { host.advance() }
         let count = host.started.count
@@ -136,7 +136,7 @@ struct SegmentPlannerTests {
         #expect(host.planner.rest == host.fetched.reduce(0) { $0 + ($1 == 0 ? 1024 : 0) })
     }
 
-    @Test func `nothing is fetched behind the limit`() {
+    @Test func `no byte is fetched beyond the limit`() {
         var host = SimulatedHost(40 * mebibyte, .init(perConnection: 250_000))
         host.limit = { $0.prefix + 16 << 20 }
         var farthest: Int64 = 0
@@ -149,14 +149,14 @@ struct SegmentPlannerTests {
         #expect(farthest <= 16 * mebibyte + (256 << 10))
     }
 
-    @Test func `the holes of an earlier run are what is fetched`() {
+    @Test func `only the holes of an earlier run are fetched`() {
         let holes = [mebibyte..<5 * mebibyte, 7 * mebibyte + 4096..<13 * mebibyte, 29 * mebibyte..<30 * mebibyte]
         var host = SimulatedHost(30 * mebibyte, .init(perConnection: 250_000), missing: holes)
         while !host.planner.isComplete, host.running != [] { host.advance() }
         #expect(host.planner.isComplete && host.fetched.allSatisfy { $0 == 1 })
     }
 
-    @Test func `whatever happens, each byte is fetched once and the body becomes whole`() {
+    @Test func `each byte is fetched once and the body becomes complete after random failures`() {
         var generator = SeededGenerator(for: "SegmentPlanner")
         for _ in 0..<20 { stormyTransfer(using: &generator) }
     }

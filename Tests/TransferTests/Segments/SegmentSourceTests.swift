@@ -33,7 +33,7 @@ struct SegmentSourceTests {
         #expect(seconds < Double(host.total) / 4_000_000 * 1.1 + 3)
     }
 
-    @Test func `a link of our own that one connection fills is as fast as with one host`() {
+    @Test func `several hosts are as fast as one if one connection fills our own link`() {
         let site = SimulatedHost.Site(perConnection: 12_500_000)
         var host = host(100, capacity: 12_500_000, site, site, site)
         let seconds = host.finish()
@@ -50,7 +50,7 @@ struct SegmentSourceTests {
         #expect(seconds < Double(host.total) / 8_500_000 * 1.3 + 4)
     }
 
-    @Test func `a host that hardly sends does not hold the end up, and is put aside`() {
+    @Test func `a host that is much too slow does not delay the end, and is dropped`() {
         var host = host(40, .init(perConnection: 500_000), .init(perConnection: 8_000))
         let seconds = host.finish()
         #expect(host.planner.isComplete && host.fetched.allSatisfy { $0 == 1 })
@@ -58,7 +58,7 @@ struct SegmentSourceTests {
         #expect(seconds < Double(host.total) / 500_000 / 16 * 2 + 8)
     }
 
-    @Test func `a host that sends nothing gets one connection at a time, and is put aside`() {
+    @Test func `a host that sends nothing gets one connection at a time, and is dropped`() {
         var host = host(60, .init(perConnection: 500_000), .init(perConnection: 0))
         var most = 0
         while !host.planner.isComplete, host.now.seconds < 100 {
@@ -70,7 +70,7 @@ struct SegmentSourceTests {
         #expect(host.now.seconds < Double(host.total) / 500_000 / 16 * 2 + 8)
     }
 
-    @Test func `the first difference drops its host for good, and no other one`() {
+    @Test func `a different representation drops only its host, permanently`() {
         let site = SimulatedHost.Site(perConnection: 250_000)
         var host = host(80, site, site, site)
         while host.running(from: 1).count < 4 { host.advance() }
@@ -85,7 +85,7 @@ struct SegmentSourceTests {
         #expect(host.mostAtOnce > 16)
     }
 
-    @Test func `after 429 or 503 of one host there are no more to it, and more to the other`() {
+    @Test func `a refusing host gets no more connections, and the other host gets more`() {
         let site = SimulatedHost.Site(perConnection: 250_000)
         var host = host(80, site, site)
         while host.running(from: 1).count < 3 { host.advance() }
@@ -114,7 +114,7 @@ struct SegmentSourceTests {
         }
     }
 
-    @Test func `when all hosts fail, nothing is started any more`() {
+    @Test func `no connection is started after all hosts have failed`() {
         let site = SimulatedHost.Site(perConnection: 250_000)
         var host = host(50, site, site)
         while host.running.count < 6 { host.advance() }
@@ -123,7 +123,7 @@ struct SegmentSourceTests {
         #expect(host.planner.rest == host.fetched.reduce(0) { $0 + ($1 == 0 ? 1024 : 0) })
     }
 
-    @Test func `whatever happens to several hosts, each byte is fetched once`() {
+    @Test func `each byte is fetched once from several hosts with random failures`() {
         var generator = SeededGenerator(for: "SegmentSources")
         for _ in 0..<20 { stormyTransfer(using: &generator) }
     }

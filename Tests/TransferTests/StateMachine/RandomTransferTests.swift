@@ -6,7 +6,7 @@ import Testing
 @testable import Transfer
 
 @Suite struct RandomTransferTests {
-    @Test func `whatever origin and sink do, each body is ended once and the transfer is finished once`() throws {
+    @Test func `each body and each transfer end once after random events`() throws {
         var generator = SeededGenerator(for: "RandomTransferTests")
         for _ in 0..<1000 {
             var run = try RandomTransfer(&generator)

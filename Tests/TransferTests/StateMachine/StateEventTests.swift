@@ -168,7 +168,7 @@ import Testing
         Row(state: "finished", way: [.cancel], outcomes: ["piece": ("stop", "finished")]),
     ]
 
-    @Test(arguments: rows) func `each event does what the table says, and all others do nothing`(row: Row) throws {
+    @Test(arguments: rows) func `each event has the listed outcome, and other events do nothing`(row: Row) throws {
         for (name, event) in Self.events {
             var machine = try Self.machine()
             machine.send(row.way)
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func `the table has each state and no event that there is not`() {
+    @Test func `the table lists every state and only existing events`() {
         #expect(Set(Self.rows.map(\.state)).count == Self.rows.count)
         let names = Set(Self.events.map(\.name))
         for row in Self.rows { #expect(names.isSuperset(of: row.outcomes.keys), "\(row.state)") }

@@ -10,7 +10,7 @@ import Testing
         return machine
     }
 
-    @Test func `counts what crossed the network, also what nobody wanted`() throws {
+    @Test func `all bytes that crossed the network count, including unwanted ones`() throws {
         var machine = try receiving()
         machine.send([.piece(10), .wrote(10), .piece(91)])
         #expect(machine.machine.history.bytesReceived == 101)
@@ -26,7 +26,7 @@ import Testing
         #expect(machine.machine.history.bytesReceived == 0)
     }
 
-    @Test func `an error says how many attempts were made and what they brought`() throws {
+    @Test func `an error states the number of attempts and the received bytes`() throws {
         var machine = try receiving(Sample.request { $0.options.retry.maxRetries = 1 })
         machine.send([.piece(10), .wrote(10), .fails(.cut), .sinkOK, .canRestart(nil), .start])
         let action = machine.machine.cancel()
@@ -36,7 +36,7 @@ import Testing
         #expect(error.url == Sample.url)
     }
 
-    @Test func `redirects are the head's, and are no attempts`() throws {
+    @Test func `redirects belong to the head and are not attempts`() throws {
         var machine = try MachineUnderTest(Sample.request())
         machine.send([.start, .learn(nil), .start, Sample.redirect(to: "/b"), .end, .start, Sample.head(404)])
         guard case .finish(.success(let result)) = machine.machine.exchangeEnded(.complete, at: machine.now) else {
@@ -47,7 +47,7 @@ import Testing
         #expect(result.head.finalURL == "http://a.example/b")
     }
 
-    @Test func `the reasons why held bytes were dropped are the result's`() throws {
+    @Test func `the result has the reasons for dropping held bytes`() throws {
         var machine = try MachineUnderTest(Sample.request())
         machine.send([.start, .learn(Sample.held(40)), .start, Sample.head(416), .end, .sinkOK, .start])
         machine.send([Sample.ok(0), .end])
@@ -59,7 +59,7 @@ import Testing
         #expect(result.attempts == 2)
     }
 
-    @Test func `an endpoint that may not be asked gets no request`() throws {
+    @Test func `an endpoint that the policy refuses gets no request`() throws {
         let policy = AddressPolicy.publicOnly(where: { $0.host != "b.example" })
         var machine = try MachineUnderTest(Sample.request(), rules: .init(addressPolicy: policy))
         machine.send([.start, .learn(nil), .start, Sample.redirect(to: "http://b.example/"), .end])
@@ -87,17 +87,17 @@ import Testing
         #expect(try !isStalled(after: 100, [], sentAfter: nil), "it is still connecting")
     }
 
-    @Test func `content that is being sent is no stall`() throws {
+    @Test func `sending content is not a stall`() throws {
         #expect(try !isStalled(after: 11, [], uploaded: 5))
     }
 
-    @Test func `a head that does not end stalls, and one that has ended begins the wait anew`() throws {
+    @Test func `an unfinished head stalls, and a complete head starts the wait again`() throws {
         #expect(try isStalled(after: 11, [.headBegan], sentAfter: nil))
         #expect(try !isStalled(after: 10, [.wait(.seconds(9)), Sample.head(404)]))
         #expect(try isStalled(after: 11, [.wait(.seconds(9)), Sample.head(404)]))
     }
 
-    @Test func `a body stalls, one that is paused does not`() throws {
+    @Test func `a body stalls unless it is paused`() throws {
         let body = [Sample.ok(100), .piece(1), .wrote(1)]
         #expect(try isStalled(after: 11, body))
         #expect(try !isStalled(after: 1000, body + [.piece(1), .sinkPauses]))
