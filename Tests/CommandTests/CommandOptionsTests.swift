@@ -22,7 +22,7 @@ struct CommandOptionsTests {
     }
 
     @Test(arguments: [["-o", "a", "--cache-dir", "b"], ["-q", "--json", "http://h/"], ["-o", "a", "--", "-o"]])
-    func `options that differ cost no look at the parser's description`(arguments: [String]) {
+    func `a command line without a repeated option does not need the parser's description`(arguments: [String]) {
         #expect(!CommandOptions.mayRepeat(in: arguments))
     }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import imgcache
 
 struct DescriptorLimitTests {
-    @Test func `the descriptors suffice for that many transfers`() {
+    @Test func `the limit on transfers fits into the file descriptors`() {
         for descriptors in [0, 16, 40, 64, 256, 1024, 1_000_000] {
             let most = DescriptorLimit.transfers(within: descriptors)
             #expect(most == 1 || most * 4 + 32 <= descriptors, "\(descriptors)")

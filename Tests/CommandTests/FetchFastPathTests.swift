@@ -2,7 +2,7 @@ import Testing
 
 @testable import imgcache
 
-@Suite("The short way to a hit")
+@Suite("The fast path to a hit")
 struct FetchFastPathTests {
     @Test(
         arguments: [
@@ -10,7 +10,7 @@ struct FetchFastPathTests {
             (["fetch", "-q", "http://h/a"], "http://h/a", nil),
             (["fetch", "http://h/a", "--quiet", "--cache-dir", "/c"], "http://h/a", "/c"),
         ] as [([String], String, String?)])
-    func `takes a command line with one URL and nothing that changes the answer`(
+    func `the fast path takes a command line with one URL and no option that changes the answer`(
         arguments: [String], url: String, directory: String?
     ) throws {
         let plain = try #require(FetchFastPath(arguments: arguments))
@@ -19,7 +19,7 @@ struct FetchFastPathTests {
     }
 
     @Test(arguments: [["fetch", "-o", "f", "http://h/a"], ["fetch", "http://h/a", "--output", "f", "-q"]])
-    func `takes a file to write into`(arguments: [String]) throws {
+    func `the fast path accepts an output file`(arguments: [String]) throws {
         #expect(try #require(FetchFastPath(arguments: arguments)).output == "f")
     }
 
@@ -33,7 +33,7 @@ struct FetchFastPathTests {
         ["fetch", "http://h/a", "-H", "Accept: x"], ["fetch", "-i", "list"], ["fetch", "-qv", "http://h/a"],
         ["help", "fetch"],
     ])
-    func `leaves every other command line to the parser`(arguments: [String]) {
+    func `the fast path leaves every other command line to the parser`(arguments: [String]) {
         #expect(FetchFastPath(arguments: arguments) == nil)
     }
 }

@@ -37,7 +37,7 @@ struct FileProgressTests {
         return nil
     }
 
-    @Test func `a rate needs a second, and is that of the last five`() {
+    @Test func `the transfer rate covers the last five seconds and is unknown in the first one`() {
         var file = FileProgress(name: "a", at: 0)
         _ = file.apply(Self.progress(.transferring, 0), at: 0)
         _ = file.apply(Self.progress(.transferring, 65_536), at: 0.000_03)
@@ -46,7 +46,7 @@ struct FileProgressTests {
         #expect(Self.rate(Self.begun(), at: 10) == 1_000_000)
     }
 
-    @Test func `a stall lowers the rate by the clock alone, and after two seconds ends it`() throws {
+    @Test func `a stall lowers the rate and counts as a pause after two seconds`() throws {
         let file = Self.begun()
         let slowed = try #require(Self.rate(file, at: 11.5))
         #expect(slowed < 1_000_000)
@@ -76,7 +76,7 @@ struct FileProgressTests {
         #expect(Self.pause(file, at: 19)?.silence.map { $0.rounded() } == 3)
     }
 
-    @Test func `held bytes never count as received, not even where the head and the first bytes come as one`() {
+    @Test func `bytes that were held before a resume never count as received`() {
         var file = FileProgress(name: "a", at: 0)
         let held: Int64 = 900_000_000
         #expect(file.apply(Self.progress(.transferring, held + 10, resumedFrom: held), at: 0) == 10)
@@ -106,7 +106,7 @@ struct FileProgressTests {
 
     private static let two: RunProgress.FileCount = (2, true)
 
-    @Test func `a file that ended has no line, also when its last progress comes late`() {
+    @Test func `a finished file has no progress line, even if an update arrives late`() {
         var run = RunProgress(isSeveral: true)
         for id in 0...1 { run.begin(id, name: "file\(id)", at: 0) }
         for id in 0...1 { _ = run.update(id, Self.progress(.storing, 100, of: 100), at: 1) }
@@ -119,7 +119,7 @@ struct FileProgressTests {
         #expect(run.lines(width: 80, at: 1, of: Self.two).map { $0.hasPrefix("total 2 of 2") } == [true])
     }
 
-    @Test func `a single file that ended leaves no line`() {
+    @Test func `a single finished file leaves no progress line`() {
         var run = RunProgress(isSeveral: false)
         run.begin(0, name: "a", at: 0)
         #expect(run.lines(width: 80, at: 0, of: (1, true)).count == 1)
@@ -128,7 +128,7 @@ struct FileProgressTests {
         #expect(run.plainLine(at: 0, of: (1, true)) == nil)
     }
 
-    @Test func `the rate of all files counts no held bytes, and a file that is tried again no byte twice`() throws {
+    @Test func `the total rate counts neither held bytes nor the bytes of an earlier attempt`() throws {
         var run = RunProgress(isSeveral: true)
         for id in 0...1 { run.begin(id, name: "file\(id)", at: 0) }
         for time in 0...3 {
@@ -143,7 +143,7 @@ struct FileProgressTests {
         #expect(try #require(run.plainLine(at: 4, of: Self.two)).contains(", 750 B/s"))
     }
 
-    @Test func `lengths whose sum exceeds 64 bits are counted as the most that there is`() {
+    @Test func `a sum of lengths beyond 64 bits is clamped to the maximum`() {
         var run = RunProgress(isSeveral: true)
         for id in 0...3 { run.expect(id, size: .max) }
         for id in 0...1 { run.begin(id, name: "file\(id)", at: 0) }
@@ -154,7 +154,7 @@ struct FileProgressTests {
         #expect(run.figures(of: (4, true)).total == .max && run.figures(of: (4, true)).received == .max)
     }
 
-    @Test func `files that end between two looks count in the rate, each byte once`() throws {
+    @Test func `files that finish between two updates count once in the rate`() throws {
         var run = RunProgress(isSeveral: true)
         run.begin(0, name: "large", at: 0)
         for time in 0...4 {
@@ -167,7 +167,7 @@ struct FileProgressTests {
         #expect(try #require(run.plainLine(at: 4, of: (7, true))).contains(", 1000 B/s"))
     }
 
-    @Test func `what a failed file has received counts in both sums, and no more of it is expected`() {
+    @Test func `a failed file counts in the totals only with the bytes that it received`() {
         var run = RunProgress(isSeveral: true)
         for id in 0...1 { run.begin(id, name: "file\(id)", at: 0) }
         _ = run.update(0, Self.progress(.transferring, 300, of: 1000), at: 1)
@@ -179,7 +179,7 @@ struct FileProgressTests {
         #expect(run.figures(of: Self.two) == .init(received: 800, total: 800, finished: 2, files: 2))
     }
 
-    @Test func `the line for all reports a silence with the reason and the first of the next tries`() throws {
+    @Test func `the total line shows a silence with its reason and the earliest next attempt`() throws {
         var run = RunProgress(isSeveral: true)
         for id in 0...1 { run.begin(id, name: "file\(id)", at: 0) }
         _ = run.update(0, Self.progress(.retrying(after: .seconds(9), because: "HTTP 503")), at: 1)

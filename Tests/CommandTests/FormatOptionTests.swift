@@ -21,5 +21,7 @@ struct FormatOptionTests {
     @Test(arguments: [
         "", "#", "+fffff", "#+fffff", "-00001", "##ff8000", "ff80", "ff80000", "ff800g", "\u{FF10}\u{FF10}",
     ])
-    func `other text is no colour`(text: String) { #expect(SizingOptions.Colour(argument: text) == nil) }
+    func `text that is not six hexadecimal digits is not a colour`(text: String) {
+        #expect(SizingOptions.Colour(argument: text) == nil)
+    }
 }

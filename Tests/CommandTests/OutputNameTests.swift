@@ -10,11 +10,11 @@ struct OutputNameTests {
         ("gpj.\u{202E}exe", "gpj.exe"), ("-.-x", "x"), ("ok name.tar.gz", "ok name.tar.gz"),
         ("trailing. .", "trailing"), ("a/\u{301}b", "\u{301}b"), (".\u{301}x", "\u{301}x"), ("x\\\u{301}y", "\u{301}y"),
     ])
-    func `is harmless whatever the server says`(name: String, expected: String) {
+    func `a suggested file name is harmless, whatever the server sends`(name: String, expected: String) {
         #expect(OutputName.sanitised(name) == expected)
     }
 
-    @Test func `is at most 200 bytes and never ends inside a character`() {
+    @Test func `a suggested file name has at most 200 bytes and never ends inside a character`() {
         let name = OutputName.sanitised(String(repeating: "ü", count: 300))
         #expect(name.utf8.count <= 200 && name.allSatisfy { $0 == "ü" })
     }
@@ -27,7 +27,7 @@ struct OutputNameTests {
         ("attachment; filename=\"quo\\\"te.txt\"", "quo\"te.txt"),
         ("attachment; filename*=iso-8859-1''%a3.txt; filename=fallback.txt", "fallback.txt"),
     ])
-    func `comes from Content-Disposition first`(field: String, name: String) {
+    func `the file name comes from Content-Disposition first`(field: String, name: String) {
         #expect(OutputName.suggested(contentDisposition: field, url: "http://h/url.bin") == name)
     }
 
@@ -35,7 +35,7 @@ struct OutputNameTests {
         ("http://h/a/b.iso?x=/y.z#f/g", "b.iso"), ("http://h/a%20b.jpg", "a b.jpg"), ("http://h/", "download"),
         ("http://h", "download"), ("http://h/..%2F..%2Fx", "x"), ("http://h/dir/", "dir"), ("http://h/%ff", "%ff"),
     ])
-    func `else from the URL's last segment, decoded`(url: String, name: String) {
+    func `without Content-Disposition, the file name is the URL's last segment, decoded`(url: String, name: String) {
         #expect(OutputName.suggested(contentDisposition: nil, url: url) == name)
     }
 
@@ -43,14 +43,14 @@ struct OutputNameTests {
         "attachment", "attachment; filename=\"\"", "attachment; filename=\"..\"",
         "attachment; filename*=UTF-8''%ff",
     ])
-    func `falls back to the URL when the suggestion is empty or malformed`(field: String) {
+    func `the file name comes from the URL if Content-Disposition is empty or malformed`(field: String) {
         #expect(OutputName.suggested(contentDisposition: field, url: "http://h/url.bin") == "url.bin")
     }
 }
 
 @Suite("A list of URLs")
 struct InputListTests {
-    @Test func `has one URL a line; blank lines and comments do not count`() {
+    @Test func `a list of URLs has one URL per line and ignores blank lines and comments`() {
         let text = "# photos\n  http://a/1 \r\n\n\thttp://a/2\n#http://a/3\nhttp://a/4#frag"
         #expect(InputList.urls(in: text) == ["http://a/1", "http://a/2", "http://a/4#frag"])
     }
@@ -58,7 +58,7 @@ struct InputListTests {
 
 @Suite("A filter of ls")
 struct EntryFilterTests {
-    @Test func `compares sizes, ages and URLs, and all terms must hold`() throws {
+    @Test func `a filter compares sizes, ages and URLs, and all of its terms must match`() throws {
         let filter = try #require(EntryFilter(argument: "size>1GB, age<=7d, url~iso"))
         #expect(filter.matches(size: 2_000_000_000, age: 3600, used: 0, url: "http://h/a.iso"))
         #expect(!filter.matches(size: 1_000_000_000, age: 3600, used: 0, url: "http://h/a.iso"))
@@ -67,5 +67,5 @@ struct EntryFilterTests {
     }
 
     @Test(arguments: ["", "size", "size>", "size>x", "weight>1", "size~1", "url>3"])
-    func `that makes no sense is refused`(text: String) { #expect(EntryFilter(argument: text) == nil) }
+    func `a malformed filter is rejected`(text: String) { #expect(EntryFilter(argument: text) == nil) }
 }

@@ -9,12 +9,12 @@ struct OutputRoomTests {
         arguments: [
             (OutputRoom.Way.shared, 0), (.moved, 70), (.copiedBeside, 170), (.copiedElsewhere, 100),
         ] as [(OutputRoom.Way, Int64)])
-    func `is that of the copies that will be there at once`(way: OutputRoom.Way, needed: Int64) {
+    func `an output needs room for the copies that exist at the same time`(way: OutputRoom.Way, needed: Int64) {
         #expect(OutputRoom.needed(for: 100, held: 30, way) == needed)
     }
 
     @Test(arguments: [OutputRoom.Way.moved, .copiedBeside, .copiedElsewhere])
-    func `is refused with figures if there is less`(way: OutputRoom.Way) throws {
+    func `an output without enough room is refused with the figures`(way: OutputRoom.Way) throws {
         let error = try #require(throws: Failure.self) {
             try OutputRoom.check(1 << 60, held: 0, at: "/tmp/big", in: "/tmp", way) { 0 }
         }
@@ -23,13 +23,13 @@ struct OutputRoomTests {
         try OutputRoom.check(1, held: 0, at: "/tmp/small", in: "/tmp", way) { 0 }
     }
 
-    @Test func `counts what the cache may evict where both are on one file system`() throws {
+    @Test func `the room for an output includes what the cache may evict on the same file system`() throws {
         try OutputRoom.check(1 << 60, held: 0, at: "/tmp/a", in: "/tmp", .copiedBeside) { .max / 4 }
         try OutputRoom.check(1 << 60, held: 0, at: "/tmp/a", in: "/tmp", .shared) { 0 }
         try OutputRoom.check(1 << 60, held: 0, at: "/absent/a", in: "/absent", .copiedElsewhere) { 0 }
     }
 
-    @Test func `is looked for in the next folder that exists`() {
+    @Test func `the room for an output is measured in the nearest folder that exists`() {
         #expect(OutputRoom.folder(of: "/absent-1/2/3") == "/")
         #expect(OutputRoom.folder(of: "/tmp/absent-1/2") == "/tmp")
         #expect(OutputRoom.folder(of: "name") == ".")

@@ -52,19 +52,21 @@ struct ProgressLineTests {
     ]
 
     @Test(arguments: table)
-    func `shows at 40, 80 and 120 columns what matters most`(width: Int, line: ProgressLine, text: String) {
+    func `a progress line shows its most important parts at 40, 80 and 120 columns`(
+        width: Int, line: ProgressLine, text: String
+    ) {
         #expect(line.text(width: width) == text)
     }
 
     @Test(arguments: 10...130)
-    func `never exceeds the terminal's width`(width: Int) {
+    func `a progress line never exceeds the terminal's width`(width: Int) {
         for line in [Self.receiving, Self.longName, Self.silent] {
             #expect(TerminalColumns.count(of: line.text(width: width)) <= width)
         }
     }
 
     @Test(arguments: 40...130)
-    func `keeps name, percent, rate and time left from 40 columns on`(width: Int) {
+    func `a progress line keeps name, percentage, rate and time left from 40 columns on`(width: Int) {
         for line in [Self.receiving, Self.longName] {
             let text = line.text(width: width)
             #expect(text.hasPrefix(line.name.prefix(4)), "\(text)")
@@ -73,14 +75,14 @@ struct ProgressLineTests {
     }
 
     @Test(arguments: 40...130)
-    func `of a pause keeps the silence and the time of the next try from 40 columns on`(width: Int) {
+    func `a paused progress line shows the time of the next attempt from 40 columns on`(width: Int) {
         let text = Self.silent.text(width: width)
         #expect(text.contains("again in 4 s") && !text.contains("/s") && !text.contains("left"), "\(text)")
         #expect(text.hasPrefix("big."), "\(text)")
     }
 
     @Test(arguments: 71...200)
-    func `a bar that grows moves nothing`(width: Int) {
+    func `a growing bar does not move the rest of the progress line`(width: Int) {
         var columns: Set<Int> = []
         for percent in Int64(0)...100 {
             let line = Self.changed(Self.receiving) { $0.received = (4 << 30) / 100 * percent }
@@ -91,7 +93,7 @@ struct ProgressLineTests {
     }
 
     @Test(arguments: 10...130)
-    func `counts the columns of wide characters in a name`(width: Int) {
+    func `a progress line counts the columns of wide characters in a name`(width: Int) {
         var line = Self.receiving
         for name in ["日本語の写真、とても長い名前のファイル.jpeg", "写真.jpg", "📷📷📷📷📷📷📷📷📷📷📷📷📷📷📷📷📷📷.png"] {
             line.name = name
@@ -101,20 +103,20 @@ struct ProgressLineTests {
         #expect(ProgressLine.fitted("写真.jpg", to: 12) == "写真.jpg    ")
     }
 
-    @Test func `does without percent and time left when the length is unknown`() {
+    @Test func `a progress line omits percentage and time left if the length is unknown`() {
         let line = Self.changed(Self.receiving) { $0.total = nil }
         #expect(line.text(width: 100) == "big.iso                           1.72 GiB  38.1 MiB/s  resumed at 492 MiB")
         #expect(line.plainText == "big.iso, 1.72 GiB, 38.1 MiB/s, resumed at 492 MiB")
     }
 
-    @Test func `says all of a pause where lines are printed one below the other`() {
+    @Test func `a plain progress line shows all details of a pause`() {
         #expect(
             Self.silent.plainText
                 == "big.iso, 42 %, 1.72 GiB of 4.00 GiB, no data for 12 s, Connection reset by peer, again in 4 s, resumed at 11 %"
         )
     }
 
-    @Test func `a server's words do not drive the terminal`() {
+    @Test func `control characters from a server do not reach the terminal`() {
         let line = Self.changed(Self.silent) {
             $0.name = "a\u{1B}[2Jb\u{202E}gpj.exe"
             $0.activity = .waiting(.init(reason: "bad\u{9B}31m\u{200B}"))
@@ -124,13 +126,13 @@ struct ProgressLineTests {
         }
     }
 
-    @Test func `rounds the percentage down, so that 100 means all`() {
+    @Test func `a progress line rounds the percentage down, so that 100 means complete`() {
         #expect(ProgressLine.percent(999_999, of: 1_000_000) == 99)
         #expect(ProgressLine.percent(1_000_000, of: 1_000_000) == 100)
     }
 
     @Test
-    func `shortens a long name in the middle`() {
+    func `a progress line shortens a long name in the middle`() {
         #expect(ProgressLine.fitted("a-very-long-file-name.tar.gz", to: 15) == "a-very-….tar.gz")
     }
 }

@@ -9,7 +9,7 @@ import Testing
         ("xterm-256color", "iTerm.app", "", "", .iterm), ("xterm-256color", "", "iTerm2", "", .iterm),
         ("foot-extra", "", "", "", .sixel), ("dumb", "", "", "", .blocks), ("xterm-256color", "", "", "", nil),
     ])
-    func `a terminal is known by its environment`(
+    func `the environment determines the graphics that a terminal supports`(
         term: String, program: String, terminal: String, kitty: String, expected: TerminalGraphics?
     ) {
         #expect(
@@ -20,7 +20,7 @@ import Testing
         ("\u{1B}_Gi=31;OK\u{1B}\\\u{1B}[?62;c", TerminalGraphics.kitty), ("\u{1B}[?62;4;22c", .sixel),
         ("\u{1B}[?64;14c", .blocks), ("", .blocks),
     ])
-    func `a terminal's own answer tells what it knows`(answer: String, expected: TerminalGraphics) {
+    func `the terminal's reply determines the graphics that it supports`(answer: String, expected: TerminalGraphics) {
         #expect(TerminalGraphics.answered(answer) == expected)
     }
 
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `blocks: two pixels a character, transparent ones left out`() throws {
+    @Test func `a block drawing has two pixels per character and leaves out transparent ones`() throws {
         let red = SIMD4<UInt8>(255, 0, 0, 255)
         let none = SIMD4<UInt8>(0, 0, 0, 0)
         let drawing = BlockDrawing(try image([red, none, red, red], width: 2), usesColour: true)
@@ -43,7 +43,7 @@ import Testing
         #expect(String(decoding: gray.bytes, as: UTF8.self) == " \n")
     }
 
-    @Test func `sixels: one line a colour and band, repetitions once`() throws {
+    @Test func `a sixel drawing has one line per colour and band and encodes repetitions once`() throws {
         let white = SIMD4<UInt8>(255, 255, 255, 255)
         let drawing = SixelDrawing(try image(Array(repeating: white, count: 10 * 6), width: 10))
         let text = String(decoding: drawing.bytes, as: UTF8.self)
@@ -57,7 +57,7 @@ import Testing
             ("x", nil, nil),
             ("1x2x3", nil, nil), ("-5", nil, nil), ("", nil, nil),
         ] as [(String, Int?, Int?)])
-    func `a box is a side or two`(text: String, width: Int?, height: Int?) {
+    func `a box argument has one or two sides`(text: String, width: Int?, height: Int?) {
         let box = SizingOptions.Box(argument: text)
         #expect(box?.width == width && box?.height == height)
     }

@@ -15,11 +15,11 @@ struct TreePathTests {
         ("http://a/..%2f..%2fx", "a/..%2F..%2Fx"), ("http://a/%FF/x", "a/%FF/x"), ("http://a/x%0Ay", "a/x%0Ay"),
         ("http://a/.../x", "a/.../x"), ("http://[::1]:80/x", "[::1]/x"), ("http://u:p@a/x#f", "a/x"),
     ])
-    func `a URL is a path below its host`(url: String, path: String) throws {
+    func `a URL maps to a path below its host`(url: String, path: String) throws {
         #expect(try TreePath.path(of: url) == path)
     }
 
-    @Test func `no two URLs of random parts have one path, and none leads out`() throws {
+    @Test func `no two URLs map to one path, and no path leaves the tree`() throws {
         let parts = [
             "a", "b", "%2F", "%2E", ".", "..", "%", "%25", "?", "/", "//", "%00", "x%3Fy", "%C3%A9", "é", "%FF", "~",
             "\\",
@@ -39,7 +39,7 @@ struct TreePathTests {
         }
     }
 
-    @Test func `long names are shortened, and stay apart`() throws {
+    @Test func `long names in a tree are shortened and remain distinct`() throws {
         let long = String(repeating: "x", count: 400)
         let (one, other) = (try TreePath.path(of: "http://a/\(long)1"), try TreePath.path(of: "http://a/\(long)2"))
         #expect(one != other && one.utf8.count < 260)

@@ -16,12 +16,12 @@ struct URLPatternTests {
         ("http://h/[1-", ["http://h/[1-"]),
         ("http://h/[1-2:0]", ["http://h/[1-2:0]"]), ("http://h/[a-3]", ["http://h/[a-3]"]),
     ])
-    func `expands, the last one fastest, and leaves other brackets as they are`(pattern: String, urls: [String]) {
+    func `a URL pattern expands with the last range fastest and keeps other brackets`(pattern: String, urls: [String]) {
         #expect(URLPattern.urls(pattern) == urls)
     }
 
     @Test(arguments: ["http://h/[0-100000]", "http://h/[1-1000]/[1-1000]", "http://h/[0-9223372036854775807]"])
-    func `refuses more than 100,000 URLs`(pattern: String) {
+    func `a URL pattern that expands to more than 100,000 URLs is refused`(pattern: String) {
         #expect(URLPattern.urls(pattern) == nil)
         #expect(URLPattern.urls("http://h/[1-100000]")?.count == 100_000)
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import imgcache
 
-@Suite("Help for those who come from other programs")
+@Suite("Advice for users of other programs")
 struct UsageAdviceTests {
     private func message(_ arguments: String...) -> String {
         do {
@@ -43,7 +43,7 @@ struct UsageAdviceTests {
         ("--continue=true", "always continued"), ("--output-document=a", "use -o"), ("-N", "validated"),
         ("--load-cookies", "--cookies"), ("--max-tries=5", "--retry"),
     ])
-    func `an option of curl, wget or aria2 is answered with ours`(option: String, advice: String) {
+    func `an option of curl, wget or aria2 is answered with the option of imgcache`(option: String, advice: String) {
         let text = message("fetch", option, "http://h/")
         #expect(text.contains(advice), "\(text)")
     }

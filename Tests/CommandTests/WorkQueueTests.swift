@@ -4,7 +4,7 @@ import Testing
 
 /// The queue that the workers of a run take from.
 @Suite(.timeLimit(.minutes(5))) struct WorkQueueTests {
-    @Test func `elements come in order, also to those who wait for them`() async {
+    @Test func `a work queue hands out its elements in order, also to waiting callers`() async {
         let queue = WorkQueue<Int>(isComplete: false)
         await withTaskGroup(of: [Int].self) { group in
             for _ in 0..<4 {
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `what is postponed comes once more, behind all others`() async {
+    @Test func `a postponed element is handed out once more, after all others`() async {
         let queue = WorkQueue([1, 2, 3])
         #expect(await queue.next()?.element == 1)
         queue.postpone(0)

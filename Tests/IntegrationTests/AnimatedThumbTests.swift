@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `the thumbnail of a URL comes animated from the cache, too, beside the still one`() async throws {
+    @Test func `the thumbnail of a URL is also cached animated, next to the still one`() async throws {
         let bytes = [UInt8](try Data(contentsOf: URL(filePath: Self.gif)))
         let origin = try ScriptedOrigin { _ in
             [

@@ -39,7 +39,7 @@ import Testing
         #expect(words.reason.contains("max-age=60"))
     }
 
-    @Test func `a small picture of an entry is made without the origin, and only of images`() async throws {
+    @Test func `a preview of an entry is made without the origin, and only of images`() async throws {
         _ = try await cache.file(for: FileRequest(origin.url("/a.jpg")))
         _ = try await cache.file(for: FileRequest(origin.url("/a.txt")))
         let entries = try await cache.entries(limit: 2).entries
@@ -54,7 +54,7 @@ import Testing
         #expect(try await cache.entries(limit: 9).entries.count == 2)
     }
 
-    @Test func `removing an original removes what was made of it, from memory too`() async throws {
+    @Test func `removing an original also removes its thumbnails, including those in memory`() async throws {
         _ = try await cache.thumbnail(for: origin.url("/a.jpg"), resizedTo: .fit(50, 50))
         _ = try await cache.thumbnail(for: origin.url("/b.jpg"), resizedTo: .fit(50, 50))
         let entries = try await cache.entries(matching: "/a.jpg", limit: 9).entries
@@ -67,7 +67,7 @@ import Testing
         #expect(again.source == .original(.network))
     }
 
-    @Test func `a purge takes a URL, a beginning, a host or everything, whoever it belongs to`() async throws {
+    @Test func `a purge takes a URL, a prefix, a host or everything, of all owners`() async throws {
         for path in ["/1", "/10", "/2"] { _ = try await cache.file(for: FileRequest(origin.url(path))) }
         var owned = FileRequest(origin.url("/1"))
         owned.owner = "ann"
@@ -81,7 +81,7 @@ import Testing
         #expect(try await cache.statistics().entries == 0)
     }
 
-    @Test func `what crossed the network is counted, and what was resumed`() async throws {
+    @Test func `the bytes, attempts and resumes of all transfers are counted`() async throws {
         #expect(cache.transferTotals == TransferTotals())
         _ = try await cache.file(for: FileRequest(origin.url("/1")))
         _ = try await cache.file(for: FileRequest(origin.url("/1")))

@@ -35,7 +35,8 @@ import Testing
     @Test(arguments: [
         ["ls"], ["path", "http://a/"], ["info", "http://a/"], ["stats"], ["verify"], ["rm", "http://a/"],
     ])
-    func `7: where there is no cache, whoever only looks says so and makes none`(arguments: [String]) async throws {
+    func `a command that only reads exits with 7 if there is no cache, and makes none`(arguments: [String]) async throws
+    {
         let outcome = try await work.command.run(arguments)
         #expect(outcome.ending == .exited(7), "\(outcome)")
         #expect(outcome.errorOutput.contains("there is no cache"), "\(outcome)")

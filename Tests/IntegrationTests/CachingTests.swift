@@ -82,7 +82,7 @@ import Testing
         #expect(try await cache.info(for: request(origin)).entries.count == 1)
     }
 
-    @Test func `no-store is handed out and gone with its last reader`() async throws {
+    @Test func `a no-store response is delivered and removed with its last reader`() async throws {
         let origin = try origin(version(1, cacheControl: "no-store"))
         var file: CachedFile? = try await cache.file(for: request(origin))
         let path = try #require(file?.path)
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `an interim response is passed by`() async throws {
+    @Test func `an interim response does not affect the cache`() async throws {
         let origin = try ScriptedOrigin(script: { _ in
             [
                 .raw("HTTP/1.1 103 Early Hints\r\nCache-Control: no-store\r\n\r\n"),
@@ -109,7 +109,7 @@ import Testing
         #expect(try await cache.file(for: request(origin)).source == .disk)
     }
 
-    @Test func `what a redirect without freshness led to is confirmed before each use`() async throws {
+    @Test func `a response behind a redirect without freshness is revalidated before each use`() async throws {
         let origin = try ScriptedOrigin { [self] request in
             request.path == "/a" ? .redirect(to: "/b") : version(1, cacheControl: "max-age=1000")
         }
@@ -118,7 +118,7 @@ import Testing
         #expect(origin.requests.map(\.request.path) == ["/a", "/b", "/a", "/b"])
     }
 
-    @Test func `a full answer to a validation takes the place of what was asked about, also without its Vary`()
+    @Test func `a full response to a revalidation replaces the stored one, even without its Vary`()
         async throws
     {
         let origin = try origin(version(1, cacheControl: "max-age=60", ("Vary", "Accept")), version(2))
@@ -159,7 +159,7 @@ import Testing
         #expect(error?.code == .status(503))
     }
 
-    @Test func `stale-while-revalidate answers at once and refreshes behind`() async throws {
+    @Test func `stale-while-revalidate answers at once and refreshes in the background`() async throws {
         let origin = try origin(version(1, cacheControl: "max-age=60, stale-while-revalidate=100"), version(2))
         _ = try await cache.file(for: request(origin))
         pass(61)
@@ -197,7 +197,9 @@ import Testing
         #expect(try await source(.maxStale(seconds: 10)) == .revalidated)
     }
 
-    @Test func `an own lifetime beats the server's, per version, and a clock that went back voids it`() async throws {
+    @Test func `a freshness override beats the server's lifetime for its version, until the clock is set back`()
+        async throws
+    {
         let origin = try origin(version(1, cacheControl: "no-cache"))
         func source(_ own: FreshnessOverride) async throws -> CachedFile.Source {
             try await cache.file(for: request(origin) { $0.freshnessOverride = own }).source
@@ -210,7 +212,7 @@ import Testing
         #expect(try await source(FreshnessOverride(seconds: 1000, version: "2")) == .network)
     }
 
-    @Test func `an own lifetime stores no-store only when the caller says so`() async throws {
+    @Test func `a freshness override stores a no-store response only if the caller says so`() async throws {
         let origin = try origin(version(1, cacheControl: "no-store"))
         func file(_ own: FreshnessOverride) async throws -> CachedFile {
             try await cache.file(for: request(origin) { $0.freshnessOverride = own })
@@ -237,7 +239,7 @@ import Testing
         #expect(try await file("ann").source == .network)
     }
 
-    @Test func `an answer to credentials is kept for these credentials`() async throws {
+    @Test func `a response to credentials is used only for the same credentials`() async throws {
         let origin = try origin(version(1))
         func source(_ authorization: String?, user: String? = nil) async throws -> CachedFile.Source {
             try await cache.file(
@@ -284,7 +286,7 @@ import Testing
         gate.open()
     }
 
-    @Test func `the stored file comes at once, and then the fresh one if it is another`() async throws {
+    @Test func `the stored file comes at once, and then the fresh one if it differs`() async throws {
         let origin = try origin(version(1), version(1), version(2))
         func seeds() async throws -> [CachedFile.Source] {
             var sources: [CachedFile.Source] = []
@@ -298,7 +300,7 @@ import Testing
         #expect(try await seeds() == [.stale, .network])
     }
 
-    @Test func `a POST that only asks is stored by its body when the server gives it freshness`() async throws {
+    @Test func `a POST is cached by its body if the server gives it freshness`() async throws {
         let origin = try origin(version(1))
         func source(_ body: String) async throws -> CachedFile.Source {
             try await cache.file(
@@ -315,7 +317,7 @@ import Testing
         #expect(origin.requests.last?.request.body == Array("b".utf8))
     }
 
-    @Test func `a POST that changes something makes what is stored for its URL invalid`() async throws {
+    @Test func `an unsafe POST invalidates the stored response of its URL`() async throws {
         let origin = try origin(version(1), version(7, cacheControl: nil), version(2))
         _ = try await cache.file(for: request(origin))
         _ = try await cache.file(for: request(origin) { $0.method = .post })

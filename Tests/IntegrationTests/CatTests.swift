@@ -44,7 +44,7 @@ import Testing
         #expect(all.outputBytes == content(0..<representation.size))
     }
 
-    @Test func `what a killed run has received is not fetched again`() async throws {
+    @Test func `cat does not fetch again the bytes that a killed run received`() async throws {
         let gate = Gate()
         let slow = try ScriptedOrigin { [representation] request in
             Behaviour(representation).with { behaviour in
@@ -62,7 +62,7 @@ import Testing
         #expect(slow.requests.dropFirst().first?["If-Range"] == representation.etag)
     }
 
-    @Test func `blocks that come in smaller parts than were asked for come once`() async throws {
+    @Test func `blocks that arrive in smaller parts than requested are fetched once`() async throws {
         let small = try ScriptedOrigin { [representation] _ in
             Behaviour(representation).with { $0.rangeFault = .atMost(300_000) }
         }
@@ -127,13 +127,14 @@ import Testing
     ]
 
     @Test(arguments: impossible)
-    func `what is impossible is an error`(_ arguments: [String], _ code: Int32) async throws {
+    func `cat rejects a range or an option that cannot be satisfied`(_ arguments: [String], _ code: Int32) async throws
+    {
         let outcome = try await work.command.run(["cat", origin.url()] + arguments)
         #expect(outcome.ending == .exited(code) && outcome.outputBytes == [], "\(outcome)")
         #expect(!outcome.errorOutput.isEmpty)
     }
 
-    @Test func `a reader that is gone ends it like other filters`() async throws {
+    @Test func `cat ends like other filters when its reader is gone`() async throws {
         let outcome = try await work.command.shell(
             "$IMGCACHE cat \(origin.url()) -r 0-8000000 | head -c 10 >part; echo ${PIPESTATUS[0]}; cat part")
         #expect(outcome.output.hasPrefix("141\n"), "\(outcome)")

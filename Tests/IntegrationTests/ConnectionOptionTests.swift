@@ -94,7 +94,7 @@ import Testing
         #expect(origin.requests.count == 3, "the cookies have changed")
     }
 
-    @Test func `a file of cookies that cannot be read, or a Cookie field beside it, is an error`() async throws {
+    @Test func `an unreadable cookie file, or a Cookie field next to one, is an error`() async throws {
         let origin = try origin()
         let missing = try await work.fetch("-b", "no-such-jar", origin.url("/file"))
         #expect(missing.ending == .exited(2))
@@ -106,7 +106,7 @@ import Testing
     // MARK: Certificates
 
     @Test(.enabled(if: Nginx.unavailableReason == nil, "\(Nginx.unavailableReason ?? "")"))
-    func `--cert identifies the client to a server that demands it, and keeps the file for it`() async throws {
+    func `--cert identifies the client to a server, and stores the file for that certificate`() async throws {
         var options = Nginx.Options()
         let authority = try await TestCA()
         options.authority = authority
@@ -133,7 +133,7 @@ import Testing
 
     // MARK: Rates and dates
 
-    @Test func `--speed-limit gives up on a server that sends less, and keeps what came`() async throws {
+    @Test func `--speed-limit gives up on a server that sends less, and keeps the received bytes`() async throws {
         let origin = try ScriptedOrigin { [representation] _ in
             Behaviour(representation).with { $0.bytesPerSecond = 50_000 }
         }

@@ -12,7 +12,7 @@ import Testing
     .enabled(if: CrashPoints.unavailableReason == nil, "\(CrashPoints.unavailableReason ?? "")"))
 struct CrashPointTests {
     @Test(arguments: CrashPoints.Mode.allCases)
-    func `what must hold does, wherever the store is interrupted`(mode: CrashPoints.Mode) async throws {
+    func `the store keeps its invariants wherever it is interrupted`(mode: CrashPoints.Mode) async throws {
         let directory = try TestDirectory(in: CrashPoints.fastFolder)
         var generator = SeededGenerator(for: "CrashPoint, \(mode)")
         let every = Soak.isOn ? 1 : mode.sample

@@ -63,7 +63,7 @@ import Testing
         #expect(origin.requests(to: "/with").first?["Authorization"] == "Basic bWU6c2VjcmV0")
     }
 
-    @Test func `what --netrc's credentials brought is not seen without them`() async throws {
+    @Test func `a file fetched with --netrc's credentials is not used without them`() async throws {
         let origin = try ScriptedOrigin { request in
             Behaviour(Representation(seed: request["Authorization"] == nil ? 2 : 1, size: 3000))
         }
@@ -98,14 +98,14 @@ import Testing
         ["info", "http://me:s3cr3t@127.0.0.1:9/"], ["info", "--json", "http://me:s3cr3t@127.0.0.1:9/"],
         ["path", "http://me:s3cr3t@127.0.0.1:9/"], ["rm", "--json", "http://me:s3cr3t@127.0.0.1:9/"],
     ])
-    func `no complaint repeats a password`(arguments: [String]) async throws {
+    func `no error message repeats a password`(arguments: [String]) async throws {
         let outcome = try await work.command.run(arguments)
         #expect(outcome.ending != .exited(0), "\(outcome)")
         #expect(!outcome.errorOutput.isEmpty)
         #expect(!"\(outcome)".contains("s3cr3t"), "\(outcome)")
     }
 
-    @Test func `credentials in the URL are sent, and stand in no message, no list and no file of the cache`()
+    @Test func `credentials in the URL are sent, but appear in no message, list or cache file`()
         async throws
     {
         let origin = try ScriptedOrigin { [representation] request in
@@ -134,7 +134,7 @@ import Testing
         (["-H", "Authorization: Bearer s3cr3t"], ["-H", "authorization: Bearer s3cr3t"], "authorization"),
         (["--netrc"], ["--netrc"], "netrc"), (["--owner", "me"], ["--owner", "me"], "owner:me"),
     ])
-    func `what credentials brought is found, shown and removed by naming them, and shows no secret`(
+    func `an entry fetched with credentials is found, shown and removed by naming them`(
         brought: [String], named: [String], namespace: String
     ) async throws {
         let origin = try ScriptedOrigin(serving: representation)

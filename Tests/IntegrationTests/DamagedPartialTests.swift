@@ -49,11 +49,11 @@ import Testing
 
     private var rest: Int64 { Self.representation.size - Self.held }
 
-    @Test func `undamaged: the rest is fetched`() async throws {
+    @Test func `an undamaged partial costs only the rest`() async throws {
         #expect(try await transferredAfter {} == Self.representation.size - Self.cut)
     }
 
-    @Test func `a flipped byte: its block and the rest`() async throws {
+    @Test func `a flipped byte in a partial costs its block and the rest`() async throws {
         let transferred = try await transferredAfter {
             let offset = 2 * blockSize + 77
             let byte = Self.representation.content.bytes(offset..<(offset + 1))[0]
@@ -63,7 +63,7 @@ import Testing
         #expect(transferred >= Self.representation.size - Self.cut + blockSize)
     }
 
-    @Test func `a zeroed tail, as after a power cut`() async throws {
+    @Test func `a zeroed tail of a partial, as after a power cut, costs its blocks and the rest`() async throws {
         let transferred = try await transferredAfter {
             let start = Self.held - 2 * blockSize - 1000
             try overwrite(file(".data"), at: start, with: [UInt8](repeating: 0, count: Int(Self.cut - start)))
@@ -71,7 +71,7 @@ import Testing
         #expect(transferred <= rest + 3 * blockSize)
     }
 
-    @Test func `a data file cut short`() async throws {
+    @Test func `a truncated partial is resumed after its last whole block`() async throws {
         let transferred = try await transferredAfter {
             let path = try file(".data")
             guard truncate(path, off_t(blockSize + 5)) == 0 else { throw SystemCallFailure("truncate") }
@@ -79,20 +79,20 @@ import Testing
         #expect(transferred == Self.representation.size - blockSize)
     }
 
-    @Test func `another file's bytes in its place: everything`() async throws {
+    @Test func `a partial with another file's bytes is fetched again as a whole`() async throws {
         let transferred = try await transferredAfter {
             try overwrite(file(".data"), at: 0, with: Content(seed: 62, size: Self.cut).bytes())
         }
         #expect(transferred == Self.representation.size)
     }
 
-    @Test func `the data file is gone: everything`() async throws {
+    @Test func `a partial without its data file is fetched again as a whole`() async throws {
         let transferred = try await transferredAfter { try FileManager.default.removeItem(atPath: file(".data")) }
         #expect(transferred == Self.representation.size)
     }
 
     @Test(arguments: [0, 1, 20, 300])
-    func `a record cut short or overwritten with noise is no reason to fail`(length: Int) async throws {
+    func `a truncated or random record of a partial does not fail the download`(length: Int) async throws {
         var generator = SeededGenerator(for: "record")
         let transferred = try await transferredAfter {
             let noise = (0..<length).map { _ in UInt8.random(in: 0...255, using: &generator) }
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: [(false, false), (true, false), (false, true), (true, true)])
-    func `bytes that somebody else writes into it while it is received are fetched again, in the same run`(
+    func `bytes that another process overwrites during a download are fetched again in the same run`(
         isResumed: Bool, hasDigest: Bool
     ) async throws {
         let gate = Gate()

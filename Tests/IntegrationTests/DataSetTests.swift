@@ -55,7 +55,7 @@ import Testing
 
     /// Beyond the soft limit it may go by itself.
     @Test(arguments: ["", "-S"])
-    func `where few files may be open, fewer downloads run at once`(kind: String) async throws {
+    func `with few file descriptors, fewer downloads run at once`(kind: String) async throws {
         let origin = try ScriptedOrigin { request in
             Behaviour(Self.representation(UInt64(request.number))).with { $0.bytesPerSecond = 2_000_000 }
         }
@@ -84,7 +84,7 @@ import Testing
         #expect(outcome.errorOutput.contains("split= is passed over"), "\(outcome)")
     }
 
-    @Test func `a list of checksums is verified, and a second run asks nobody`() async throws {
+    @Test func `a list of checksums is verified, and a second run sends no requests`() async throws {
         let names = (1...6).map { "shards/\($0).bin" }
         let sums = names.enumerated().map { "\(Self.sum(UInt64($0 + 1)))  \($1)\n" }.joined()
         let arguments = ["-i", try list("SHA256SUMS", sums), "--base-url", origin.url("/set"), "-d", "set"]
@@ -99,7 +99,7 @@ import Testing
         #expect(checked.ending == .exited(0), "\(checked)")
     }
 
-    @Test func `a wrong checksum fails alone, and is in the list of what failed`() async throws {
+    @Test func `a wrong checksum fails only its own file, which the list of failures names`() async throws {
         let text =
             "\(origin.url("/1"))\n  out=one\n\(origin.url("/2"))\n  out=two\n  checksum=sha-256=\(Self.sum(3))\n"
             + "\(origin.url("/none"))\n"
@@ -125,7 +125,7 @@ import Testing
         #expect(origin.requests(to: "/none").count == 1)
     }
 
-    @Test func `standard input may have a line without an end, or a Metalink document without one`() async throws {
+    @Test func `an endless line or Metalink document on standard input is rejected`() async throws {
         let lines = try await work.command.shell(
             "{ head -c 16M /dev/zero | tr '\\0' a; printf '\\n%s\\n' \(origin.url("/1")); } | \"$IMGCACHE\" fetch -i - -d set"
         )
@@ -137,13 +137,13 @@ import Testing
         #expect(document.errorOutput.contains("is longer than 64 MiB"), "\(document)")
     }
 
-    @Test func `a list in a file is read up to a limit`() async throws {
+    @Test func `a list file beyond the size limit is rejected`() async throws {
         let outcome = try await work.fetch("-i", "/dev/zero")
         #expect(outcome.ending == .exited(2), "\(outcome)")
         #expect(outcome.errorOutput.contains("/dev/zero: is larger than 256 MiB"), "\(outcome)")
     }
 
-    @Test func `a list of what failed is the owner's alone, and has no password in it`() async throws {
+    @Test func `the list of failures is readable by its owner alone and contains no password`() async throws {
         let signed = origin.url("/none?X-Amz-Signature=0f")
         let secret = origin.url("/none").replacing("http://", with: "http://user:pass-word@")
         let text = "\(secret)\t\(signed)\n  header=X-Api-Key: pass-word\n  header=X-Part: 1\n"
@@ -180,7 +180,7 @@ import Testing
         #expect(origin.requests.isEmpty)
     }
 
-    @Test func `standard input is read while the run goes on, and a bad line is its own failure`() async throws {
+    @Test func `standard input is read during the run, and an invalid line fails alone`() async throws {
         let process = try work.command.startShell(
             """
             { echo '\(origin.url("/1"))'; while [ ! -s first ]; do sleep 0.05; done
@@ -199,7 +199,7 @@ import Testing
         IntegrationTests.metalink(Self.bytes(seed), name: "set/x.bin", pieces: length, urls: urls)
     }
 
-    @Test func `a damaged piece is fetched again from another mirror, and standard error says whose it was`()
+    @Test func `a damaged piece is fetched again from another mirror, and standard error names its source`()
         async throws
     {
         let seed: UInt64 = 40
@@ -248,7 +248,7 @@ import Testing
         #expect(ranges == ["bytes=\(blockSize)-", "bytes=400000-"])
     }
 
-    @Test func `a mirror that dies is left for the next one, without a byte twice`() async throws {
+    @Test func `a mirror that dies is replaced by the next one without fetching a byte twice`() async throws {
         let seed: UInt64 = 60
         let dying = try ScriptedOrigin(sendBuffer: 16384) { request in
             Behaviour(Self.representation(seed)).with {
@@ -267,7 +267,7 @@ import Testing
 
     // MARK: Trees and links
 
-    @Test func `a tree has a folder for each host, and no two URLs are one file`() async throws {
+    @Test func `a tree has a folder for each host and a file for each URL`() async throws {
         let urls = ["/a/1", "/a/1?x=2", "/a/b/2", "/3%2F4"].map { origin.url($0) }
         let outcome = try await work.command.run(["fetch", "--tree", "mirror"] + urls)
         #expect(outcome.ending == .exited(0), "\(outcome)")
@@ -291,7 +291,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: outside).isEmpty)
     }
 
-    @Test func `files are copies, or links to the store's`() async throws {
+    @Test func `files are copies of stored files, or links to them`() async throws {
         let copy = try await work.fetch("--link-mode", "copy", "-d", "copies", origin.url("/1"))
         #expect(copy.ending == .exited(0), "\(copy)")
         expect("copies/1", is: 1)
@@ -315,7 +315,7 @@ import Testing
         #expect(outcome.objects.filter { $0["source"] as? String == "shared" }.count == 2)
     }
 
-    @Test func `with --dedupe what is stored under another URL answers, in later runs and from standard input too`()
+    @Test func `--dedupe uses a file stored under another URL, also in later runs and from standard input`()
         async throws
     {
         let first = try await work.fetch(origin.url("/a/7"), "--sha256", Self.sum(7), "-o", "first")
@@ -367,7 +367,7 @@ import Testing
         #expect(failed.ending == .exited(4) && down.requests.count == 4, "\(failed)")
     }
 
-    @Test func `what has no digest is refused where one is demanded`() async throws {
+    @Test func `--require-digest refuses a file without a digest`() async throws {
         let outcome = try await work.fetch("--require-digest", origin.url("/1"))
         #expect(outcome.ending == .exited(5) && outcome.errorOutput.contains("no digest"), "\(outcome)")
         let known = try await work.fetch("--require-digest", "--sha256", Self.sum(1), origin.url("/1"))

@@ -42,7 +42,7 @@ import Testing
 
     private func bytes(_ image: DecodedImage) -> [UInt8] { image.withUnsafeBytes { Array($0) } }
 
-    @Test func `pixels of workers are those of this process, from the network and from the disk`() async throws {
+    @Test func `workers decode the same pixels as this process, from the network and from the disk`() async throws {
         let origin = try origin()
         let (isolated, plain) = (try cache("isolated", workers), try cache("plain", nil))
         for sizing in [nil, ImageSizing.fit(100, 100), .cover(33, 44)] {
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `effects are the same, an application's own among them`() async throws {
+    @Test func `effects have the same result in workers, including an application's own`() async throws {
         let origin = try origin()
         let (isolated, plain) = (try cache("isolated", workers), try cache("plain", nil))
         let mark = ImageWatermark(
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `without a helper images fail, or are decoded here, as is asked`() async throws {
+    @Test func `without a helper, images fail or are decoded in this process, as configured`() async throws {
         let origin = try origin()
         var isolation = DecoderIsolation(helper: directory.path("nothing"))
         let strict = try cache("strict", isolation)

@@ -30,8 +30,7 @@ import Testing
     private func isThere(_ path: Substring) -> Bool { FileManager.default.fileExists(atPath: String(path)) }
 
     @Test(arguments: [20_000, 400_000])
-    func `more than the store can hold: 6, one sentence, and each path that is printed is there`(size: Int) async throws
-    {
+    func `more files than the store can hold cause exit code 6, and each printed path exists`(size: Int) async throws {
         let count = 12_000_000 / size
         let list = try list((0..<count).map { "/\(size)/\($0)" })
         let outcome = try await work.fetch("--capacity", "4MiB", "-i", list)
@@ -54,7 +53,7 @@ import Testing
         #expect(origin.bodyBytesSent == 1000)
     }
 
-    @Test func `what is there already is not evicted for what cannot be held`() async throws {
+    @Test func `a stored file is not evicted for one that the store cannot hold`() async throws {
         let stored = try await work.fetch("--capacity", "8MiB", origin.url("/1000000/old"))
         let outcome = try await work.fetch(
             "-j", "1", origin.url("/4000000/a"), origin.url("/5000000/b"), origin.url("/1000000/c"))
@@ -64,7 +63,7 @@ import Testing
         #expect(stored.allLines.allSatisfy(isThere))
     }
 
-    @Test func `what a run has printed stays, whatever others evict, replace and remove meanwhile`() async throws {
+    @Test func `a printed path stays valid during the run, whatever others evict, replace or remove`() async throws {
         let urls = (0..<8).map { "/200000/\($0)" } + ["/200000/held"]
         // One that was there before, and not by this run.
         #expect(try await work.fetch("--capacity", "6MiB", origin.url("/200000/0")).ending == .exited(0))
@@ -86,7 +85,7 @@ import Testing
         #expect(DiskUsage.files(at: work.cache + "/bodies").isEmpty)
     }
 
-    @Test func `a run that was killed holds nothing`() async throws {
+    @Test func `a killed run does not keep its files from eviction`() async throws {
         let process = try work.command.start([
             "fetch", "--capacity", "4MiB", "-j", "1", origin.url("/2000000/a"), origin.url("/1000/held"),
         ])
@@ -100,7 +99,7 @@ import Testing
 
     // MARK: The capacity
 
-    @Test func `a run without --capacity keeps the one before, and a smaller one says how much it evicts`() async throws
+    @Test func `a run without --capacity keeps the former one, and a smaller one reports what it evicts`() async throws
     {
         let list = try list((0..<10).map { "/400000/\($0)" })
         #expect(try await work.fetch("--capacity", "12MiB", "-i", list).ending == .exited(0))
@@ -133,7 +132,7 @@ import Testing
     }
 
     @Test
-    func `a directory that is deleted beside running fetches is never refused afterwards`() async throws {
+    func `a directory that is deleted during fetches is never refused afterwards`() async throws {
         let files = (0..<60).map { "/20000/\($0)" }
         for (last, gate) in [("/600000/held", gate), ("/600000/held-too", secondGate)] {
             let fetch = try work.command.start(["fetch", "-i", try list(files + [last])])

@@ -37,7 +37,7 @@ import Testing
         #expect(cache.imageStatistics.decodes == 1 && origin.requests.count == 1)
     }
 
-    @Test func `info shows an image file in words and as JSON, and refuses what is none`() async throws {
+    @Test func `info shows an image file in words and as JSON, and refuses other files`() async throws {
         let work = try TestWorkspace()
         try Data(bytes).write(to: URL(fileURLWithPath: work.output("a.png")))
         try Data("text".utf8).write(to: URL(fileURLWithPath: work.output("b.txt")))

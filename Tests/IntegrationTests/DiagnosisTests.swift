@@ -62,7 +62,7 @@ import Testing
         #expect(outcome.output.contains("problem  folder"), "\(outcome)")
     }
 
-    @Test func `doctor finds nothing wrong with a healthy cache, nor where there is none`() async throws {
+    @Test func `doctor finds nothing wrong with a healthy or a missing cache`() async throws {
         let none = try await findings("doctor")
         #expect(none.ending == .exited(0), "\(none.all)")
         #expect(try await work.fetch(origin.url("/a"), origin.url("/b")).ending == .exited(0))
@@ -74,7 +74,8 @@ import Testing
         #expect(all["partials"]?.text.hasPrefix("1 (293 KiB), 0 being downloaded") == true, "\(all)")
     }
 
-    @Test func `doctor finds bodies that are gone, cut or strange, an index aside, and open permissions`() async throws
+    @Test func `doctor finds missing, truncated and foreign bodies, an index set aside, and open permissions`()
+        async throws
     {
         for path in ["/a", "/b", "/c"] { #expect(try await work.fetch(origin.url(path)).ending == .exited(0)) }
         let bodies = DiskUsage.files(at: work.cache).filter { $0.hasPrefix("bodies/") }.map { "\(work.cache)/\($0)" }
@@ -95,7 +96,7 @@ import Testing
         #expect(try await findings("doctor").all["entries"]?.verdict == "ok")
     }
 
-    @Test func `doctor of another folder, or of two, is refused`() async throws {
+    @Test func `doctor refuses a foreign folder, and a second folder`() async throws {
         let foreign = work.directory.path("foreign")
         try FileManager.default.createDirectory(atPath: foreign, withIntermediateDirectories: true)
         try Data([1]).write(to: URL(filePath: foreign + "/file"))

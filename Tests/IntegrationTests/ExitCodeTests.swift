@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `0: all done, and the path of the cached file is printed`() async throws {
+    @Test func `a successful fetch exits with 0 and prints the path of the cached file`() async throws {
         let outcome = try await work.fetch(origin.url("/a"))
         #expect(outcome.ending == .exited(0), "\(outcome)")
         #expect(outcome.lines.count == 1)
@@ -37,14 +37,14 @@ import Testing
         ["fetch", "-i", "/nonexistent/list"], ["no-such-command"], ["fetch", "-o", "", "http://127.0.0.1/"],
         ["fetch", "-d", "", "http://127.0.0.1/"], ["fetch", "-d", "/dev/null", "http://127.0.0.1/"], ["fetch", ""],
     ])
-    func `2: the command line is wrong`(arguments: [String]) async throws {
+    func `a wrong command line causes exit code 2`(arguments: [String]) async throws {
         let outcome = try await work.command.run(arguments)
         #expect(outcome.ending == .exited(2), "\(outcome)")
         #expect(!outcome.errorOutput.isEmpty)
         #expect(outcome.lines.isEmpty)
     }
 
-    @Test func `3: nobody listens`() async throws {
+    @Test func `a refused connection causes exit code 3`() async throws {
         let stopped = try ScriptedOrigin(serving: Representation(seed: 1, size: 1))
         let url = stopped.url()
         stopped.stop()
@@ -53,20 +53,20 @@ import Testing
         #expect(outcome.errorOutput.contains(url))
     }
 
-    @Test func `3: the name does not resolve`() async throws {
+    @Test func `a host name that does not resolve causes exit code 3`() async throws {
         let outcome = try await work.fetch("--retry", "0", "http://no-such-host.invalid/a")
         #expect(outcome.ending == .exited(3), "\(outcome)")
         #expect(outcome.errorOutput.contains("no-such-host.invalid"))
     }
 
-    @Test func `3: cut, and no retries left`() async throws {
+    @Test func `a cut transfer without retries left causes exit code 3`() async throws {
         let outcome = try await work.fetch("--retry", "0", origin.url("/cut"))
         #expect(outcome.ending == .exited(3), "\(outcome)")
         #expect(outcome.lines.isEmpty)
     }
 
     @Test(arguments: [("/missing", 404), ("/broken", 500)])
-    func `4: the server answered with an error status, and its page is not taken for the file`(
+    func `an error status causes exit code 4, and its page is not taken for the file`(
         path: String, status: Int
     ) async throws {
         let (outcome, answer) = try await work.fetchJSON("--retry", "0", origin.url(path))
@@ -77,7 +77,7 @@ import Testing
         #expect(try await work.run("path", origin.url(path)).ending != .exited(0))
     }
 
-    @Test func `5: another SHA-256 than asked for, and nothing is stored`() async throws {
+    @Test func `a wrong SHA-256 causes exit code 5, and nothing is stored`() async throws {
         let wrong = String(repeating: "0", count: 64)
         let outcome = try await work.fetch("--sha256", wrong, origin.url("/a"))
         #expect(outcome.ending == .exited(5), "\(outcome)")
@@ -85,13 +85,13 @@ import Testing
         #expect(try await work.fetch("--offline", origin.url("/a")).ending == .exited(7))
     }
 
-    @Test func `6: the body is larger than the store`() async throws {
+    @Test func `a body larger than the store causes exit code 6`() async throws {
         let outcome = try await work.fetch("--capacity", "1MiB", origin.url("/large"))
         #expect(outcome.ending == .exited(6), "\(outcome)")
         #expect(outcome.errorOutput.contains(origin.url("/large")))
     }
 
-    @Test func `6: the cache directory cannot be made`() async throws {
+    @Test func `a cache directory that cannot be made causes exit code 6`() async throws {
         let file = try work.directory.write("", to: "file")
         let outcome = try await work.fetch("--cache-dir", file + "/cache", origin.url("/a"))
         #expect(outcome.ending == .exited(6), "\(outcome)")
@@ -103,7 +103,7 @@ import Testing
         ["fetch", "URL"], ["fetch", "--json", "URL"], ["fetch", "-o", "-", "URL"], ["ls"], ["info", "URL"],
         ["thumb", "--help"],
     ])
-    func `6: standard output cannot be written`(arguments: [String]) async throws {
+    func `standard output that cannot be written causes exit code 6`(arguments: [String]) async throws {
         _ = try await work.fetch(origin.url("/a"))
         let words = arguments.map { $0 == "URL" ? origin.url("/a") : $0 }.joined(separator: " ")
         for redirection in [">/dev/full", ">&-"] {
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: [["ls"], ["fetch", "URL"], ["fetch", "-o", "-", "URL"], ["--help"]])
-    func `141: whoever read standard output is gone, and nothing is said of it`(arguments: [String]) async throws {
+    func `a closed pipe on standard output causes exit code 141, without a message`(arguments: [String]) async throws {
         _ = try await work.fetch(origin.url("/a"))
         let words = arguments.map { $0 == "URL" ? origin.url("/a") : $0 }.joined(separator: " ")
         // `wait` sees to it that the reader is gone before the first byte.
@@ -131,7 +131,7 @@ import Testing
         (["-d", "no/x"], "no/x: the directory no does not exist"),
         (["-o", "/dev/null/x"], "/dev/null/x: /dev/null is not a directory"),
     ])
-    func `6: there is no place for the file, and nothing is asked of the origin`(
+    func `an unusable target causes exit code 6 before a request to the origin`(
         arguments: [String], message: String
     ) async throws {
         let outcome = try await work.command.run(["fetch"] + arguments + [origin.url("/a")])
@@ -140,13 +140,13 @@ import Testing
         #expect(origin.requests.isEmpty)
     }
 
-    @Test func `7: offline and not in the cache`() async throws {
+    @Test func `an offline fetch of a file that is not cached exits with 7`() async throws {
         let outcome = try await work.fetch("--offline", origin.url("/a"))
         #expect(outcome.ending == .exited(7), "\(outcome)")
         #expect(origin.requests.isEmpty)
     }
 
-    @Test func `with several URLs all are tried, and the first that failed decides`() async throws {
+    @Test func `with several URLs, all are tried, and the first failure decides the exit code`() async throws {
         let urls = ["/a", "/missing", "/cut", "/b"].map { origin.url($0) }
         let outcome = try await work.command.run(["fetch", "--retry", "0"] + urls)
         #expect(outcome.ending == .exited(4), "\(outcome)")

@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: ["-o", "-d"])
-    func `it is resumed after a kill, under the same rules`(option: String) async throws {
+    func `an uncached download is resumed after a kill`(option: String) async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { [large] request in
             Behaviour(large).with { if request.number <= 2 { $0.bodyGate = (4_000_000, gate) } }
@@ -63,7 +63,7 @@ import Testing
         #expect(DiskUsage.files(at: work.output("")).count == 1)
     }
 
-    @Test func `another version at the origin is not spliced onto what is beside the target`() async throws {
+    @Test func `a new version at the origin is not spliced onto the partial next to the target`() async throws {
         let gate = Gate()
         let changed = Representation(seed: 62, size: 6_000_000)
         let origin = try ScriptedOrigin { [large] request in
@@ -116,7 +116,7 @@ import Testing
         #expect(DiskUsage.files(at: work.output("")) == ["x.tar"])
     }
 
-    @Test func `-o - gets it too, and leaves nothing`() async throws {
+    @Test func `-o - outputs a body larger than the store and leaves no file`() async throws {
         let origin = try ScriptedOrigin(serving: large)
         let outcome = try await fetch("-o", "-", origin.url())
         #expect(outcome.ending == .exited(0), "\(outcome.ending)")
@@ -124,7 +124,7 @@ import Testing
         #expect(work.outputNames.isEmpty)
     }
 
-    @Test func `several at once that do not fit together all arrive`() async throws {
+    @Test func `several files that do not fit into the store together all arrive`() async throws {
         let origin = try ScriptedOrigin { request in
             Behaviour(Representation(seed: UInt64(request.path.utf8.last ?? 0), size: 1_800_000))
         }
@@ -138,8 +138,7 @@ import Testing
         #expect(DiskUsage.files(at: work.output("out")) == ["a", "b", "c", "d"])
     }
 
-    @Test func `without -o or -d it is refused with what helps, and --max-filesize refuses it everywhere`() async throws
-    {
+    @Test func `a body larger than the store is refused without -o or -d, and beyond --max-filesize`() async throws {
         let origin = try ScriptedOrigin(serving: large)
         let refused = try await fetch(origin.url())
         #expect(refused.ending == .exited(6), "\(refused)")

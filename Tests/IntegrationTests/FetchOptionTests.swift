@@ -14,7 +14,7 @@ import Testing
 
     private func origin() throws -> ScriptedOrigin { try ScriptedOrigin(serving: representation) }
 
-    @Test func `-i reads URLs from a file, passing over comments and blank lines, beside those of the command line`()
+    @Test func `-i adds the URLs of a file, without its comments and blank lines`()
         async throws
     {
         let origin = try origin()
@@ -26,7 +26,7 @@ import Testing
         #expect(origin.requests.map(\.request.path).sorted() == ["/0", "/1", "/2"])
     }
 
-    @Test func `--expand fetches what a pattern names, and without it the URL is taken as it is`() async throws {
+    @Test func `--expand fetches all URLs of a pattern, which is a plain URL without the option`() async throws {
         let origin = try origin()
         let outcome = try await work.fetch("--expand", "--tree", "out", origin.url("/{a,b}/part-[08-10]"))
         #expect(outcome.ending == .exited(0), "\(outcome)")
@@ -62,7 +62,7 @@ import Testing
         #expect(Content(seed: 2, size: 5000).equalsFile(at: outcome.lines.last ?? ""))
     }
 
-    @Test func `--json says all that is known of the download, and of the hit after it`() async throws {
+    @Test func `--json reports all details of a download and of a later hit`() async throws {
         let origin = try origin()
         let hash = representation.content.sha256
         let (outcome, answer) = try await work.fetchJSON("--sha256", hash.uppercased(), origin.url("/a#part"))
@@ -97,7 +97,7 @@ import Testing
         #expect(answer.error?.contains("410") == true)
     }
 
-    @Test func `--sha256 right stores the file; a cached file with another one is refused`() async throws {
+    @Test func `--sha256 stores a matching file and refuses a cached file that does not match`() async throws {
         let origin = try origin()
         let hash = representation.content.sha256
         #expect(try await work.fetch("--sha256", hash, origin.url("/a")).ending == .exited(0))
@@ -106,7 +106,7 @@ import Testing
         #expect(wrong.ending == .exited(5), "\(wrong)")
     }
 
-    @Test func `--sha256 is right after a resume too`() async throws {
+    @Test func `--sha256 also verifies a resumed download`() async throws {
         let big = Representation(seed: 22, size: 3_000_000)
         let origin = try ScriptedOrigin { request in
             Behaviour(big).with { if request.number == 1 { $0.cutAfter = 1_500_000 } }
@@ -118,7 +118,7 @@ import Testing
         #expect(answer.resumedFrom == 1_500_000)
     }
 
-    @Test func `--refresh fetches anew, --offline does not ask`() async throws {
+    @Test func `--refresh fetches again, and --offline sends no request`() async throws {
         let origin = try ScriptedOrigin { request in
             Behaviour(Representation(seed: UInt64(request.number), size: 5000, cacheControl: "max-age=0"))
         }
@@ -170,7 +170,7 @@ import Testing
         #expect(request["Accept-Encoding"] == "identity")
     }
 
-    @Test func `-H Accept-Encoding asks for a coding, which is stored as it comes and not resumed`() async throws {
+    @Test func `-H Accept-Encoding is sent as given`() async throws {
         let origin = try origin()
         let outcome = try await work.fetch("-H", "Accept-Encoding: gzip", origin.url())
         #expect(outcome.ending == .exited(0), "\(outcome)")
@@ -224,14 +224,14 @@ import Testing
         #expect(proxy.requests.last?.request.target == "http://origin.invalid/b")
     }
 
-    @Test func `-q says nothing but the failure`() async throws {
+    @Test func `-q prints nothing for a successful fetch`() async throws {
         let origin = try origin()
         let outcome = try await work.fetch("-q", origin.url())
         #expect(outcome.ending == .exited(0))
         #expect(outcome.errorOutput.isEmpty)
     }
 
-    @Test func `-A is the User-Agent that Vary means`() async throws {
+    @Test func `-A selects the variant of a response that varies on User-Agent`() async throws {
         let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             var representation = Representation(seed: request["User-Agent"] == "other/1.0" ? 2 : 1, size: 3000)
@@ -246,7 +246,7 @@ import Testing
         #expect(origin.requests.count == 2)
     }
 
-    @Test func `stale-while-revalidate is asked for at once, as nobody stays behind to do it`() async throws {
+    @Test func `fetch revalidates before it answers, despite stale-while-revalidate`() async throws {
         let work = try TestWorkspace()
         let control = "max-age=0, stale-while-revalidate=1000"
         let origin = try ScriptedOrigin { request in

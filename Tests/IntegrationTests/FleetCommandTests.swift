@@ -22,7 +22,7 @@ struct FleetCommandTests {
         guard await curl.end() == .exited(0) else { throw TestSetupFailure(curl.errorOutput) }
     }
 
-    @Test func `a bucket is tried, counted, verified and tidied`() async throws {
+    @Test func `the fleet commands check, count, verify and clean up a bucket`() async throws {
         let representation = Representation(seed: 5, size: 20_000)
         let origin = try ScriptedOrigin { _ in Behaviour(representation) }
         let store = try await ObjectStore()
@@ -59,7 +59,7 @@ struct FleetCommandTests {
         #expect(missing.ending == .exited(4), "\(missing)")
     }
 
-    @Test func `a place that is none, and a repeated option, are wrong command lines`() async throws {
+    @Test func `an invalid place or a repeated option is a wrong command line`() async throws {
         let machine = try TestWorkspace()
         #expect(try await machine.run("fleet", "status", "bucket").ending == .exited(2))
         let repeated = try await machine.run("fleet", "init", "--days", "1", "--days", "2", "s3://bucket/x")

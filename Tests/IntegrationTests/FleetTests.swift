@@ -138,7 +138,7 @@ struct FleetTests {
         Issue.record("no command got a lease")
     }
 
-    @Test func `a purge and a POST on one machine end what another serves, and no fill brings it back`() async throws {
+    @Test func `a purge or a POST on one machine invalidates the entries of the others`() async throws {
         let version = Locked(0)
         let held = Gate()
         let origin = try ScriptedOrigin { request in
@@ -179,7 +179,7 @@ struct FleetTests {
         for machine in [one, other, later] { await machine.close() }
     }
 
-    @Test func `wrong credentials are told in one line at the start, and the origin is asked`() async throws {
+    @Test func `wrong credentials are reported in one line at the start, and the origin is asked`() async throws {
         let origin = try ScriptedOrigin { _ in Behaviour(Representation(seed: 83, size: 1000)) }
         let lines = RecordedLines()
         let machine = try machine("wrong", secret: "wrong", logger: lines.logger)
@@ -189,7 +189,7 @@ struct FleetTests {
         await machine.close()
     }
 
-    @Test func `rm --fleet ends what another machine has`() async throws {
+    @Test func `rm --fleet removes the entry of another machine`() async throws {
         let origin = try ScriptedOrigin { _ in
             Behaviour(Representation(seed: 84, size: 1000)).with { $0.fields = [("Cache-Control", "max-age=600")] }
         }

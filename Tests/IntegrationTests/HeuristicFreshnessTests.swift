@@ -12,7 +12,7 @@ import Testing
                 seed: 1, size: 1000, lastModified: Date(timeIntervalSinceNow: -1_000_000), cacheControl: cacheControl))
     }
 
-    @Test func `fetch confirms what only a heuristic calls fresh, by one conditional request`() async throws {
+    @Test func `fetch revalidates a file that only a heuristic calls fresh`() async throws {
         let (place, origin) = (try TestWorkspace(), try origin())
         for count in 1...3 {
             #expect(try await place.fetch(origin.url()).ending == .exited(0))
@@ -29,7 +29,7 @@ import Testing
         #expect(info.output.contains("Nothing says how long it is fresh"), "\(info)")
     }
 
-    @Test func `fetch takes what is explicitly fresh, and what is stale when the origin cannot be reached`()
+    @Test func `fetch uses a file that is explicitly fresh, or stale if the origin is unreachable`()
         async throws
     {
         let place = try TestWorkspace()
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `the path of a stored error is nobody's file, and info tells its status`() async throws {
+    @Test func `path does not print a stored error response, and info shows its status`() async throws {
         let place = try TestWorkspace()
         let origin = try ScriptedOrigin(behaviour: { _ in .status(404, fields: [("Cache-Control", "max-age=600")]) })
         let cache = try DownloadCache(directory: place.cache)

@@ -16,7 +16,7 @@ import Testing
         return try DownloadCache(directory: directory.path("cache"), configuration: configuration)
     }
 
-    @Test func `two caches on one directory share a host's places`() async throws {
+    @Test func `two caches on one directory share the limit on connections to a host`() async throws {
         let gates = (0..<8).map { _ in Gate() }
         let origin = try ScriptedOrigin { request in
             Behaviour(Representation(seed: 1, size: 1000)).with { $0.bodyGate = (500, gates[request.number - 1]) }
@@ -40,7 +40,7 @@ import Testing
         #expect(origin.requests.count == 8)
     }
 
-    @Test func `a stopped process that has all places holds up nobody for longer than connecting may take`()
+    @Test func `a stopped process with all connections to a host delays others at most by the connect timeout`()
         async throws
     {
         let gate = Gate()
@@ -63,7 +63,7 @@ import Testing
         #expect(try await held.value.size == 1000)
     }
 
-    @Test func `requests of a second are spread`() async throws {
+    @Test func `the limit on requests per second spreads requests over time`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 1000))
         let cache = try cache { $0.maxRequestsPerSecond = 20 }
         let start = ContinuousClock.now

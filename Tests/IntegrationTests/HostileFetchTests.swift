@@ -47,7 +47,7 @@ import Testing
         #expect(origin.bodyBytesSent < 8 << 20)
     }
 
-    @Test func `a connection that ends inside the head is tried again, and then said to be that`() async throws {
+    @Test func `a connection that ends inside the head is retried and then reported as such`() async throws {
         let steps: [OriginStep] = [.raw("HTTP/1.1 200 OK\r\nContent-Le"), .cut(reset: false)]
         let origin = try ScriptedOrigin(script: { _ in steps })
         let outcome = try await work.fetch("--retry", "1", origin.url())
@@ -68,18 +68,18 @@ import Testing
         #expect(wrong.bytesTransferred == 600_000)
     }
 
-    @Test func `a head without end`() async throws {
+    @Test func `a response head without end fails the fetch`() async throws {
         let field = OriginStep.raw("X-Filler: \(String(repeating: "x", count: 60_000))\r\n")
         try await expectFailure([.raw("HTTP/1.1 200 OK\r\n")] + Array(repeating: field, count: 2000))
     }
 
-    @Test func `interim responses without end`() async throws {
+    @Test func `endless interim responses fail the fetch`() async throws {
         try await expectFailure(
             Array(repeating: .raw("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"), count: 200_000))
     }
 
     @Test(arguments: ["-5", "99999999999999999999999999", "abc", "10, 20"])
-    func `a Content-Length that is none`(length: String) async throws {
+    func `an invalid Content-Length fails the fetch`(length: String) async throws {
         try await expectFailure([
             .head(status: 200, fields: [("Content-Length", length)]), .body(Array("0123456789".utf8)),
             .cut(reset: false),
@@ -87,14 +87,14 @@ import Testing
     }
 
     @Test(arguments: ["ZZ\r\n", "FFFFFFFFFFFFFFFFFF\r\n", "-1\r\n"])
-    func `a chunk size that is none`(size: String) async throws {
+    func `an invalid chunk size fails the fetch`(size: String) async throws {
         try await expectFailure([
             .head(status: 200, fields: [("Transfer-Encoding", "chunked")]), .raw(size), .body(Array("0123456789".utf8)),
             .cut(reset: false),
         ])
     }
 
-    @Test func `a redirect to itself`() async throws {
+    @Test func `a redirect to itself fails the fetch after a limited number of requests`() async throws {
         let origin = try ScriptedOrigin { _ in .redirect(to: "/a") }
         let outcome = try await work.fetch("--retry", "0", origin.url("/a"))
         #expect(outcome.ending == .exited(3) || outcome.ending == .exited(4), "\(outcome)")
@@ -102,11 +102,11 @@ import Testing
     }
 
     @Test(arguments: ["gopher://127.0.0.1/", "javascript:alert(1)", "http://", "//", "http://[::1", "http://a b/"])
-    func `a redirect to nowhere`(location: String) async throws {
+    func `a redirect to an invalid or unsupported URL fails the fetch`(location: String) async throws {
         try await expectFailure([.head(status: 302, fields: [("Location", location), ("Content-Length", "0")])])
     }
 
-    @Test func `a status line of noise, from many seeds`() async throws {
+    @Test func `a random status line fails the fetch`() async throws {
         var generator = SeededGenerator(for: "noise")
         for _ in 0..<20 {
             let noise = (0..<Int.random(in: 1...2000, using: &generator)).map { _ in
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `a head of noise after a right status line is no crash`() async throws {
+    @Test func `random header fields after a valid status line do not break the fetch`() async throws {
         var generator = SeededGenerator(for: "head")
         let names = ["ETag", "Content-Range", "Cache-Control", "Vary", "Date", "Age", "Expires", "Content-Disposition"]
         for round in 0..<20 {

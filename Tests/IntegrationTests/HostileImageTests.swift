@@ -18,7 +18,9 @@ struct HostileImageTests {
 
     @Test func `there are hostile images to be tried`() { #expect(Self.names.count > 400) }
 
-    @Test(arguments: names) func `a thumbnail or one sentence that says why not, within 512 MiB`(name: String)
+    @Test(arguments: names) func `a hostile image gives a thumbnail or one sentence with the reason, within 512 MiB`(
+        name: String
+    )
         async throws
     {
         try await check("\(Self.folder)/\(name)")
@@ -33,7 +35,7 @@ struct HostileImageTests {
     ]
 
     @Test(arguments: made.map(\.name))
-    func `a small file that asks for much is refused with one sentence, within 512 MiB`(name: String) async throws {
+    func `a small file that demands too much is refused with one sentence, within 512 MiB`(name: String) async throws {
         let folder = try TestDirectory()
         let made = try #require(Self.made.first { $0.name == name })
         let path = "\(folder.path)/\(name)"

@@ -135,7 +135,7 @@ import Testing
         #expect(cache.imageStatistics.decodes == 3)
     }
 
-    @Test func `one caller cancels alone; the last one's cancellation stops the download`() async throws {
+    @Test func `a cancelled caller does not affect the others, and the last one stops the download`() async throws {
         let origin = try origin(waits: true)
         let cache = try cache()
         let url = origin.url("/a.jpg")
@@ -155,7 +155,7 @@ import Testing
         #expect(cache.imageStatistics.decodes == 0)
     }
 
-    @Test func `a stale original that the origin confirms makes nothing anew`() async throws {
+    @Test func `a revalidated original keeps its thumbnail`() async throws {
         let origin = try origin()
         let cache = try cache()
         _ = try await cache.thumbnail(for: origin.url("/a.jpg"), resizedTo: .fit(64, 64))
@@ -168,7 +168,7 @@ import Testing
         #expect(warm.source == .memory)
     }
 
-    @Test func `a changed original makes all of its sizes anew, and the old ones are gone from disk`() async throws {
+    @Test func `a changed original replaces its thumbnail and removes those of other sizes from disk`() async throws {
         let origin = try origin()
         let cache = try cache()
         let old = try await cache.thumbnail(for: origin.url("/a.jpg"), resizedTo: .fit(64, 64))
@@ -181,7 +181,9 @@ import Testing
         #expect(try await cache.entries().filter { $0.recipe != nil }.count == 1)
     }
 
-    @Test func `the original only: nothing else on disk, and made anew from it without the network`() async throws {
+    @Test func `storing only the original keeps no thumbnail on disk, and makes it again without the network`()
+        async throws
+    {
         let origin = try origin()
         let cache = try cache()
         var request = ImageRequest(origin.url("/a.jpg"), .fit(64, 64))
@@ -194,7 +196,9 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test func `what was made only: the original goes, the thumbnail serves while it is fresh`() async throws {
+    @Test func `storing only the thumbnail removes the original and serves the thumbnail while it is fresh`()
+        async throws
+    {
         let origin = try origin()
         let cache = try cache()
         var request = ImageRequest(origin.url("/a.jpg"), .fit(64, 64))
@@ -207,7 +211,8 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test func `what was made only, stale: the origin confirms the original, and sends nothing of it`() async throws {
+    @Test func `a stale thumbnail without its original is revalidated without transferring the original`() async throws
+    {
         let origin = try origin()
         let cache = try cache()
         var request = ImageRequest(origin.url("/a.jpg"), .fit(64, 64))
@@ -228,7 +233,8 @@ import Testing
         #expect(try await cache.entries().map { $0.recipe != nil } == [true])
     }
 
-    @Test func `what was made only, stale, and the original has changed: it comes with the answer, once`() async throws
+    @Test func `a stale thumbnail without its original is made again from one transfer of a changed original`()
+        async throws
     {
         let origin = try origin()
         let cache = try cache()
@@ -244,7 +250,7 @@ import Testing
         #expect(try await cache.entries().map { $0.recipe != nil } == [true])
     }
 
-    @Test func `what was made only: all sizes of one original are confirmed at once, and offline they are used stale`()
+    @Test func `all thumbnails without their original are revalidated by one request, and used stale offline`()
         async throws
     {
         let origin = try origin()
@@ -267,7 +273,7 @@ import Testing
         #expect(origin.requests.map(\.status) == [200, 304])
     }
 
-    @Test func `killed between storing the original and the thumbnail: made from the original, without the network`()
+    @Test func `a kill between storing original and thumbnail leaves the original for a later thumbnail`()
         async throws
     {
         let origin = try origin(cacheControl: "max-age=36000")
@@ -295,7 +301,7 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test func `pixels are cached as pixels: by their size in memory, without loss on disk`() async throws {
+    @Test func `pixels are cached by their size in memory and without loss on disk`() async throws {
         let origin = try origin()
         let cache = try cache()
         let first = try await cache.image(for: origin.url("/a.jpg"), resizedTo: .fit(64, 64))
@@ -318,7 +324,7 @@ import Testing
         #expect(held.image.cost == found.image.cost)
     }
 
-    @Test func `processors are part of the key`() async throws {
+    @Test func `processors are part of the cache key`() async throws {
         let origin = try origin()
         let cache = try cache()
         var request = ImageRequest(origin.url("/a.jpg"), .fit(64, 64))
@@ -355,8 +361,7 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test func `previews of a progressive JPEG come while it arrives, ever better, and at last the image`() async throws
-    {
+    @Test func `previews of a progressive JPEG arrive before the final image`() async throws {
         let width = 1600
         let height = 1200
         var generator = SeededGenerator(for: "previews")
@@ -418,7 +423,7 @@ import Testing
         #expect(cancelled.counts.loaded < 4)
     }
 
-    @Test func `removing a URL removes what was made of it, in memory and on disk, and nothing else`() async throws {
+    @Test func `removing a URL removes its derived images from memory and disk, and nothing else`() async throws {
         let origin = try origin()
         let cache = try cache()
         for path in ["/1.jpg", "/10.jpg"] {
@@ -431,7 +436,8 @@ import Testing
             try await cache.thumbnail(for: origin.url("/1.jpg"), resizedTo: .fit(64, 64)).source == .original(.network))
     }
 
-    @Test func `no-store: handed out, and neither in memory nor on disk`() async throws {
+    @Test func `a thumbnail of a no-store original is delivered, but kept neither in memory nor on disk`() async throws
+    {
         let origin = try origin(cacheControl: "no-store")
         let cache = try cache()
         for _ in 0..<2 {
@@ -455,7 +461,7 @@ import Testing
         #expect(try await cache.entries().count == 2)
     }
 
-    @Test func `what is no image is an error with its reason, and is tried again the next time`() async throws {
+    @Test func `an original that is not an image is an error with the reason`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 5000))
         let cache = try cache()
         let error = await #expect(throws: ImageCacheError.self) {

@@ -53,8 +53,7 @@ import Units
         #expect(representation.content.equalsFile(at: work.output("file")))
     }
 
-    @Test func `with several files under way, those that are done stay printed and the rest is not begun`() async throws
-    {
+    @Test func `an interrupt keeps the printed paths of finished files and starts no other file`() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { request in
             Behaviour(Representation(seed: 42, size: 400_000)).with {

@@ -71,7 +71,9 @@ import Testing
     }
 
     @Test(arguments: [nil, ImageSizing.fit(60, 60), .cover(40, 40, position: .attention)])
-    func `frames of workers are those of this process, with their times`(_ sizing: ImageSizing?) async throws {
+    func `frames decoded by workers equal those of this process, including their times`(_ sizing: ImageSizing?)
+        async throws
+    {
         let origin = try origin()
         let (isolated, plain) = (try cache("isolated"), try cache("plain", isolated: false))
         let url = origin.url("/a.webp")
@@ -86,7 +88,7 @@ import Testing
         #expect(isolated.imageStatistics.decodes == 1)
     }
 
-    @Test func `an iteration that finds the first frames in memory goes on where they end`() async throws {
+    @Test func `an iteration that finds the first frames in memory continues after them`() async throws {
         let origin = try origin()
         let (isolated, plain) = (try cache("isolated"), try cache("plain", isolated: false))
         let expected = try await all(try await plain.animation(for: origin.url("/a.webp"), resizedTo: .fit(60, 60)))
@@ -97,7 +99,7 @@ import Testing
         #expect(isolated.imageStatistics.decodes == 2)
     }
 
-    @Test func `effects apply to each frame, an application's own behind those of workers`() async throws {
+    @Test func `effects apply to each frame, including an application's own`() async throws {
         let origin = try origin()
         let (isolated, plain) = (try cache("isolated"), try cache("plain", isolated: false))
         let own = ImageProcessor(identity: "first pixel") { (image) throws(ImageCodecError) in
@@ -114,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `workers and helpers that are killed between two frames are replaced, and nobody notices`() async throws
+    @Test func `workers and helpers that are killed between two frames are replaced without a lost frame`() async throws
     {
         let origin = try origin()
         let (isolated, plain) = (try cache("isolated", keepsFrames: false), try cache("plain", isolated: false))
@@ -154,7 +156,7 @@ import Testing
     }
 
     @Test(arguments: ["address", "memory", "open", "abort"])
-    func `a crash in the middle is the end of the stream and a line in the log, after the frames before it`(
+    func `a crash during an animation is logged and ends the stream after the earlier frames`(
         fault: String
     ) async throws {
         let origin = try origin("\(fault) 6")
@@ -173,7 +175,7 @@ import Testing
         #expect(try await isolated.thumbnail(for: origin.url("/a.webp"), resizedTo: .fit(64, 64)).width == 64)
     }
 
-    @Test func `iterations that pause hold no worker that others wait for, and go on with the same frames`()
+    @Test func `paused iterations block no worker and resume with the same frames`()
         async throws
     {
         let origin = try origin()

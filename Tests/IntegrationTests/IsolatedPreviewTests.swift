@@ -70,7 +70,7 @@ import Testing
         return previews
     }
 
-    @Test func `workers decode previews, also after one was killed, and at last the image`() async throws {
+    @Test func `workers decode previews and the final image, even after one was killed`() async throws {
         let workers = DecoderIsolation(helper: helper.path)
         let all = try await previews("isolated", workers)
         #expect(all.count >= 2, "\(all.count)")

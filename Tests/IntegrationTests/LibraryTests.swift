@@ -57,8 +57,7 @@ import Testing
         }
     }
 
-    @Test func `one of several callers cancels alone: at once for it, and nothing changes for the others`() async throws
-    {
+    @Test func `cancelling one of several callers does not affect the others`() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { [representation] _ in
             Behaviour(representation).with { $0.bodyGate = (1_000_000, gate) }
@@ -76,7 +75,7 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test func `the last caller's cancellation stops the transfer, and what arrived is kept`() async throws {
+    @Test func `the last caller's cancellation stops the transfer and keeps the received bytes`() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { [representation] _ in
             Behaviour(representation).with { $0.bodyGate = (1_000_000, gate) }
@@ -133,7 +132,8 @@ import Testing
         #expect(origin.requests.count == 2)
     }
 
-    @Test func `progress ends with all bytes, and nobody who does not read it delays the transfer`() async throws {
+    @Test func `progress ends with all bytes, and an unread progress stream does not delay the transfer`() async throws
+    {
         let origin = try ScriptedOrigin(serving: representation)
         let download = cache.download(FileRequest(origin.url("/a")))
         let unread = download.progress
@@ -145,7 +145,7 @@ import Testing
         _ = unread
     }
 
-    @Test func `a cache directory that is deleted under the cache is an error or made again, and no crash`()
+    @Test func `deleting the cache directory under an open cache causes an error or a new directory, no crash`()
         async throws
     {
         let origin = try ScriptedOrigin(serving: representation)

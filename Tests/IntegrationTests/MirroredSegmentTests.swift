@@ -61,7 +61,7 @@ import Testing
         try await work.expectSoundStore()
     }
 
-    @Test func `without a digest one mirror brings all of it`() async throws {
+    @Test func `without a digest, only one mirror is used`() async throws {
         let (one, other) = try Self.origins()
         let outcome = try await work.fetch(one.url("/f"), "--mirror", other.url("/f"))
         expectFile(outcome)

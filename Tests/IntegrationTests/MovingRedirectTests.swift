@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    private func `nor within one run`(way: Way) async throws {
+    private func `a cut body is not resumed from another resource within one run`(way: Way) async throws {
         let origin = try origin(way, cutting: true)
         let (outcome, answer) = try await work.fetchJSON(origin.url("/latest"))
         #expect(outcome.ending == .exited(0), "\(outcome)")
@@ -89,7 +89,9 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    private func `a 304 from another resource confirms nothing: it is asked for as a whole`(way: Way) async throws {
+    private func `a 304 from another resource is ignored, and that resource is fetched as a whole`(way: Way)
+        async throws
+    {
         let origin = try origin(way, cutting: false)
         let first = try await work.fetchJSON(origin.url("/latest")).answer
         #expect(Self.old.content.equalsFile(at: first.path ?? ""))
@@ -101,7 +103,7 @@ import Testing
         #expect(origin.requests.count <= 4)
     }
 
-    @Test func `an origin that answers 206 and 304 to everything splices nothing and ends`() async throws {
+    @Test func `an origin that answers 304 to everything causes an error, not a splice`() async throws {
         let origin = try ScriptedOrigin { request in
             switch request.path {
             case "/latest": .redirect(to: request.number == 1 ? "/fw-1.0.img" : "/fw-1.1.img")
@@ -115,7 +117,7 @@ import Testing
         #expect(origin.requests.count <= 6)
     }
 
-    @Test func `a redirect to the same resource with another signature is continued and confirmed`() async throws {
+    @Test func `a redirect to the same resource with another signature is resumed and revalidated`() async throws {
         let origin = try origin { request in
             .redirect(
                 to: "/fw-1.0.img?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=k&X-Amz-Date=\(request.number)"
@@ -130,7 +132,7 @@ import Testing
         #expect(confirmed.bytesTransferred == 0)
     }
 
-    @Test func `--signature-parameter adds one to those that do not count`() async throws {
+    @Test func `--signature-parameter names a parameter that does not distinguish resources`() async throws {
         for (arguments, resumed) in [(["--signature-parameter", "verify"], Self.cut), ([], 0)] {
             let origin = try origin { .redirect(to: "/fw-1.0.img?verify=\($0.number)") }
             try await work.fetchUntilCut(origin.url("/latest"))

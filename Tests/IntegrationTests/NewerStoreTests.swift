@@ -68,7 +68,7 @@ import Testing
         #expect(outcome.errorOutput.contains("--capacity"), "\(outcome)")
     }
 
-    @Test func `what a store holds, and its capacity, are shown as they are, whatever the environment says`()
+    @Test func `ls and stats show the contents and the capacity of the store, whatever the environment says`()
         async throws
     {
         #expect(try await work.fetch("--capacity", "8MiB", origin.url("/a")).ending == .exited(0))

@@ -47,7 +47,7 @@ struct NginxTests {
     }
 
     @Test(arguments: Wire.allCases)
-    func `a strong ETag: the rest is fetched with Range and If-Range`(wire: Wire) async throws {
+    func `a file from nginx with a strong ETag is resumed with Range and If-Range`(wire: Wire) async throws {
         let nginx = try await nginx(over: wire)
         let before = try await fetchHalf(from: nginx)
         let (outcome, answer) = try await work.fetchJSON(nginx.trust + [nginx.url("/file.bin")])
@@ -65,7 +65,7 @@ struct NginxTests {
     }
 
     @Test(arguments: Wire.allCases)
-    func `the file is replaced between attempts: the new one, whole`(wire: Wire) async throws {
+    func `a file that nginx replaces between two attempts is fetched as a whole`(wire: Wire) async throws {
         let nginx = try await nginx(over: wire)
         _ = try await fetchHalf(from: nginx)
         let replacement = Content(seed: 82, size: content.size)
@@ -79,7 +79,7 @@ struct NginxTests {
     }
 
     @Test(arguments: Wire.allCases)
-    func `max_ranges 0: the whole file anew`(wire: Wire) async throws {
+    func `a file from nginx with max_ranges 0 is fetched again as a whole`(wire: Wire) async throws {
         let nginx = try await nginx(over: wire) { $0.ignoresRanges = true }
         _ = try await fetchHalf(from: nginx)
         let (outcome, answer) = try await work.fetchJSON(nginx.trust + [nginx.url("/file.bin")])
@@ -89,7 +89,7 @@ struct NginxTests {
         #expect(answer.bytesTransferred == content.size)
     }
 
-    @Test func `gzip on: the identity is asked for, and resumed`() async throws {
+    @Test func `a file from nginx with gzip on is requested as identity and resumed`() async throws {
         let nginx = try await nginx { $0.compresses = true }
         _ = try await fetchHalf(from: nginx)
         let (outcome, answer) = try await work.fetchJSON(nginx.url("/file.bin"))
@@ -100,7 +100,7 @@ struct NginxTests {
     }
 
     @Test(arguments: Wire.allCases)
-    func `no ETag, an old Last-Modified: resumed by date`(wire: Wire) async throws {
+    func `a file from nginx without an ETag is resumed by its Last-Modified date`(wire: Wire) async throws {
         let nginx = try await nginx(over: wire) { $0.omitsETag = true }
         age(nginx)
         _ = try await fetchHalf(from: nginx)
@@ -111,7 +111,9 @@ struct NginxTests {
         #expect(try await nginx.requests(atLeast: 2).last?.ifRange == "Tue, 14 Nov 2023 22:13:20 GMT")
     }
 
-    @Test func `TLS: trusted by --cacert, refused without it, taken with -k`() async throws {
+    @Test func `a certificate of a private authority is accepted with --cacert or -k, and refused without`()
+        async throws
+    {
         let authority = try await TestCA()
         let nginx = try await nginx {
             $0.authority = authority

@@ -32,7 +32,7 @@ import Testing
     /// The body of `/part.bin`.
     private static var part: [UInt8] { (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 / 1000) } }
 
-    @Test func `its files, images, pins and partials are there, and nothing is damaged`() async throws {
+    @Test func `an older version's store keeps its files, images, pins and partials undamaged`() async throws {
         let stored = try await work.fetch("--json", "--offline", Self.host + "/data.bin")
         #expect(stored.ending == .exited(0), "\(stored)")
         let path = try #require(try FetchReport(stored).path)
@@ -50,7 +50,7 @@ import Testing
         try await work.expectSoundStore()
     }
 
-    @Test func `its partial is resumed`() async throws {
+    @Test func `a partial in an older version's store is resumed`() async throws {
         let body = Self.part
         let origin = try ScriptedOrigin { request in
             let start = request["Range"].flatMap { Int($0.dropFirst("bytes=".count).prefix { $0.isNumber }) } ?? 0

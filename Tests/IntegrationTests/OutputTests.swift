@@ -29,8 +29,7 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test func `a hard link that somebody changes does not reach the next one: the file is fetched again`() async throws
-    {
+    @Test func `a changed hard link does not affect the next one, because the file is fetched again`() async throws {
         let origin = try origin()
         var linking = work
         linking.command.environment["IMGCACHE_LINK_MODE"] = "hardlink"
@@ -56,7 +55,7 @@ import Testing
         try await work.expectSoundStore()
     }
 
-    @Test func `a link mode that there is not is a usage error, also in the environment`() async throws {
+    @Test func `an unknown link mode is a usage error, also in the environment`() async throws {
         let origin = try origin()
         #expect(try await work.fetch("--link-mode", "softlink", "-o", "a", origin.url("/a")).ending == .exited(2))
         var wrong = work
@@ -67,7 +66,7 @@ import Testing
         #expect(try await wrong.fetch("--link-mode", "clone", "-o", "a", origin.url("/a")).ending == .exited(0))
     }
 
-    @Test func `-o FILE shows nothing there until the file is whole, and nothing is left when it fails`() async throws {
+    @Test func `-o FILE appears only when it is complete, and never after a failure`() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { [content] request in
             Behaviour(Representation(seed: content.seed, size: content.size)).with {
@@ -88,7 +87,7 @@ import Testing
         #expect(work.outputNames == ["file"])
     }
 
-    @Test func `a cache directory that is deleted under a download: 6, and running it again is said to help`()
+    @Test func `deleting the cache directory during a download causes exit code 6 and advice to run again`()
         async throws
     {
         let gate = Gate()
@@ -105,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `-o with a directory is an error in the command line: 2, and -d is named`(isStored: Bool) async throws {
+    func `-o with a directory is a usage error that recommends -d`(isStored: Bool) async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: content.seed, size: content.size))
         if isStored { _ = try await work.fetch(origin.url("/a")) }
         let outcome = try await work.fetch("-o", work.output(""), origin.url("/a"))

@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: ["clone", "copy", "hardlink", "symlink"])
-    func `a file that is as the store delivered it is updated`(mode: String) async throws {
+    func `a file that is unchanged since its delivery is updated`(mode: String) async throws {
         let origin = try origin()
         #expect(try await fetched(origin, "--link-mode", mode).ending == .exited(0))
         #expect(try content("set/file.bin") == Data(Self.old.content.bytes()))
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: ["changed", "foreign"])
-    func `a file that somebody else wrote is refused before the transfer, and kept`(kind: String) async throws {
+    func `a changed or foreign file is refused before the transfer, and kept`(kind: String) async throws {
         let gate = Gate()
         let origin = try origin(Self.new, gate)
         defer { gate.open() }

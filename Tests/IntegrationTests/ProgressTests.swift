@@ -33,14 +33,14 @@ import Testing
         return (outcome, await terminal.wholeText())
     }
 
-    @Test func `nothing of a short download when standard error is not a terminal`() async throws {
+    @Test func `a short download prints no progress if standard error is not a terminal`() async throws {
         let origin = try origin()
         let outcome = try await work.fetch(origin.url("/file.bin"))
         #expect(outcome.ending == .exited(0))
         #expect(outcome.errorOutput.isEmpty, "\(outcome)")
     }
 
-    @Test func `lines of JSON for a program, from the first bytes to the last, and the result`() async throws {
+    @Test func `--json-progress writes lines of JSON from the first bytes to the last`() async throws {
         let origin = try origin { $0.bytesPerSecond = 3_000_000 }
         let outcome = try await work.fetch("--json", "--json-progress", origin.url("/a.bin"), origin.url("/b.bin"))
         #expect(outcome.ending == .exited(0) && outcome.errorOutput.isEmpty, "\(outcome)")
@@ -61,7 +61,7 @@ import Testing
         #expect(try await work.fetch("--json-progress", origin.url("/a.bin")).ending == .exited(2))
     }
 
-    @Test func `on a terminal: name, percent, bytes of bytes, rate and time left; the path alone on standard output`()
+    @Test func `a terminal shows name, percentage, bytes, rate and time left, and standard output only the path`()
         async throws
     {
         // Some seconds: a rate needs one.
@@ -76,7 +76,7 @@ import Testing
         #expect(screen.contains("left"))
     }
 
-    @Test func `a long download on a terminal ends with what it cost`() async throws {
+    @Test func `a long download on a terminal ends with a summary of its size and time`() async throws {
         let origin = try origin { $0.bytesPerSecond = 1_500_000 }
         let (outcome, screen) = try await errorOutput(of: [origin.url("/file.bin")])
         #expect(outcome.ending == .exited(0))
@@ -86,7 +86,7 @@ import Testing
         #expect(lines.contains("imgcache: 2 of 2 files, 5.72 MiB in "), "\(lines)")
     }
 
-    @Test func `no bar with -q`() async throws {
+    @Test func `-q shows no progress bar`() async throws {
         let origin = try origin()
         let (outcome, screen) = try await errorOutput(of: ["-q", origin.url("/file.bin")])
         #expect(outcome.ending == .exited(0))
@@ -202,7 +202,7 @@ import Testing
         #expect(!plain.screen.contains(/\u{1B}\[[0-9;]*m/), "\(plain.screen)")
     }
 
-    @Test func `no line is wider than the terminal`() async throws {
+    @Test func `no progress line is wider than the terminal`() async throws {
         let origin = try origin()
         let (outcome, screen) = try await errorOutput(
             of: [origin.url("/a-name-that-is-much-longer-than-forty-columns-are-wide.bin")], columns: 40)
@@ -214,7 +214,7 @@ import Testing
         }
     }
 
-    @Test func `a hostile file name does not drive the terminal`() async throws {
+    @Test func `control characters in a file name do not reach the terminal`() async throws {
         let origin = try origin()
         let (_, screen) = try await errorOutput(of: [origin.url("/a%1B%5D0;evil%07b.bin")])
         #expect(!screen.contains("\u{7}"), "\(screen)")

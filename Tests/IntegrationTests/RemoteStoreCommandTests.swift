@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: Store.Fault.allCases)
-    private func `a store that fails delays, and changes nothing`(_ fault: Store.Fault) async throws {
+    private func `a failing remote store does not change the fetched file`(_ fault: Store.Fault) async throws {
         let (origin, store) = (try origin(), Store())
         let server = try ScriptedOrigin { store.steps(for: $0) }
         try await fill(store, server, origin.url("/a"))
@@ -121,7 +121,7 @@ import Testing
         #expect(representation.content.equalsFile(at: answer.path ?? ""))
     }
 
-    @Test func `a store that is not there, or refuses the keys, is told of in one line`() async throws {
+    @Test func `an unreachable remote store, or one that refuses the keys, is reported in one line`() async throws {
         let (origin, store) = (try origin(), Store())
         let server = try ScriptedOrigin { store.steps(for: $0) }
         let urls = (0..<6).map { origin.url("/\($0)") }
@@ -134,7 +134,7 @@ import Testing
         #expect(store.keys.isEmpty)
     }
 
-    @Test func `without keys nothing is shared, with a warning; a wrong place is a usage error`() async throws {
+    @Test func `missing keys of a remote store are a warning, and an invalid place is a usage error`() async throws {
         let origin = try origin()
         let work = try TestWorkspace()
         let outcome = try await work.fetch("--remote", "s3://bucket", origin.url("/a"))

@@ -69,7 +69,7 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test func `a range of a small file loads its block, and the rest in the background; no byte comes twice`()
+    @Test func `a range of a small file loads its block first and then the rest, each byte once`()
         async throws
     {
         let origin = try origin()
@@ -135,7 +135,7 @@ import Testing
         #expect(answer.bytesTransferred == 0)
     }
 
-    @Test func `a range that an unfinished download covers is answered from it; one that it lacks continues it`()
+    @Test func `an unfinished download answers the ranges that it covers, and is continued for others`()
         async throws
     {
         let origin = try origin { behaviour, request in
@@ -159,7 +159,7 @@ import Testing
         #expect(try await content(of: covered) == representation.content.bytes(300_000..<600_000))
     }
 
-    @Test func `a damaged block of an unfinished download answers nothing: it is fetched again`() async throws {
+    @Test func `a damaged block of an unfinished download is fetched again before it is used`() async throws {
         let origin = try origin { behaviour, request in
             if request.number == 1 { behaviour.cutAfter = 600_000 }
         }
@@ -185,7 +185,7 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test func `HEAD of what is not stored asks the origin for the head alone, and stores nothing`() async throws {
+    @Test func `HEAD of an unstored file asks the origin for the head alone and stores nothing`() async throws {
         let origin = try origin()
         let answer = try await cache.response(for: request(origin.url(), head: true))
         #expect(answer.head.status == .ok)
@@ -217,7 +217,7 @@ import Testing
         #expect(Content(seed: 42, size: 1_000_000).equalsFile(at: anew.path))
     }
 
-    @Test func `only-if-cached is 504 when nothing is stored, and the policy's word is an error`() async throws {
+    @Test func `only-if-cached without a stored file is a 504 as a field and an error as a policy`() async throws {
         let origin = try origin()
         let answer = try await cache.response(for: request(origin.url(), [("Cache-Control", "only-if-cached")]))
         #expect(answer.head.status == .gatewayTimeout)
@@ -229,7 +229,7 @@ import Testing
         #expect(origin.requests.isEmpty)
     }
 
-    @Test func `Cache-Status tells a miss, a hit, a revalidation and a stale answer`() async throws {
+    @Test func `Cache-Status reports a miss, a hit, a revalidation and a stale response`() async throws {
         let origin = try origin { behaviour, request in
             behaviour.representation.cacheControl = "max-age=3600, stale-if-error=600"
             if request.number == 3 { behaviour.status = 503 }
@@ -246,7 +246,7 @@ import Testing
         #expect(try await status() == "imgcache; fwd=stale; fwd-status=503; ttl=-100; detail=stale-if-error")
     }
 
-    @Test func `who joins a load under way is told so`() async throws {
+    @Test func `Cache-Status reports that a request joined a running download`() async throws {
         let gate = Gate()
         let origin = try origin { behaviour, _ in behaviour.gate = gate }
         let first = Task { [cache, request = request(origin.url())] in try await cache.file(for: request) }
@@ -286,7 +286,7 @@ import Testing
         #expect(try await whole.value.size == size && origin.requests.count == 1)
     }
 
-    @Test func `file(for:) refuses what is not about a whole file`() async throws {
+    @Test func `file(for:) refuses a request that is not for a whole file`() async throws {
         let origin = try origin()
         for wrong in [request(origin.url(), head: true), request(origin.url(), [("Range", "bytes=0-1")])] {
             let error = await #expect(throws: ImageCacheError.self) { try await cache.file(for: wrong) }

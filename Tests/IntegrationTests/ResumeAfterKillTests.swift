@@ -79,7 +79,7 @@ import Testing
         _ = await origin.waits(upTo: 10) { $0.last?.ending != .underway || process.ending != nil }
     }
 
-    @Test func `100 kills over download, commit, eviction and index write`() async throws {
+    @Test func `files are right after 100 kills over download, commit, eviction and index write`() async throws {
         let wanted = Self.soak(tenths: 6) ?? 100
         var generator = SeededGenerator(for: "ResumeAfterKill")
         var files = [File(number: 1, using: &generator)]
@@ -106,7 +106,7 @@ import Testing
 
     /// Up to all of the processes are killed, each at a different time. Another process then completes the remaining bytes.
     @Test(arguments: [(processes: 2, rounds: 15, share: 2), (processes: 8, rounds: 6, share: 2)])
-    func `several processes on one directory, some of them killed`(
+    func `several processes on one directory deliver right files although some are killed`(
         processes: Int, rounds: Int, share: Int
     ) async throws {
         var kills = 0

@@ -115,7 +115,7 @@ import Testing
     ]
 
     @Test(arguments: branches)
-    func `the answer to a continued download`(branch: Branch) async throws {
+    func `no response to a resumed download leads to a wrong file`(branch: Branch) async throws {
         let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             request.number == 1 ? branch.first.with { $0.cutAfter = Self.cut } : branch.second
@@ -173,7 +173,7 @@ import Testing
         #expect(Self.original.content.equalsFile(at: answer.path ?? ""))
     }
 
-    @Test func `416 whose total is what is held, by the same validator, means complete`() async throws {
+    @Test func `a 416 with the held length and validator means that the file is complete`() async throws {
         let whole = Representation(seed: 53, size: 12 * blockSize)
         let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
@@ -191,7 +191,7 @@ import Testing
         #expect(origin.requests.last?.status == 416)
     }
 
-    @Test func `an origin that answers 416 to everything is asked anew once, and is an error`() async throws {
+    @Test func `an origin that always answers 416 is asked once more, and is then an error`() async throws {
         let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             request.number == 1 ? Behaviour(Self.original).with { $0.cutAfter = Self.cut } : .status(416)
@@ -289,7 +289,7 @@ import Testing
     }
 
     @Test(arguments: [["-H", "Accept-Language: fr"], ["-A", "other/1.0"]])
-    func `what is held of one variant is never continued by another, though their dates and lengths agree`(
+    func `a partial of one variant is never resumed with another of equal date and length`(
         other: [String]
     ) async throws {
         let saved = Date(timeIntervalSince1970: 1_700_000_000)
@@ -323,7 +323,7 @@ import Testing
         #expect(second.content.equalsFile(at: answer.path ?? ""), "spliced: \(outcome)")
     }
 
-    @Test func `--no-resume drops what is there and starts over`() async throws {
+    @Test func `--no-resume discards the partial and starts over`() async throws {
         let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             Behaviour(Self.original).with { if request.number == 1 { $0.cutAfter = Self.cut } }

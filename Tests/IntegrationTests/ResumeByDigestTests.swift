@@ -29,7 +29,7 @@ import Testing
     private func digest(_ representation: Representation) -> String { representation.content.sha256 }
 
     @Test(arguments: servers)
-    func `a cut download goes on where it was, by a plain range`(server: Server) async throws {
+    func `a cut download with a digest is resumed by a plain range`(server: Server) async throws {
         let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             server.behaviour.with { if request.number == 1 { $0.cutAfter = Self.cut } }
@@ -105,7 +105,7 @@ import Testing
         #expect(try await work.run("ls").lines.isEmpty)
     }
 
-    @Test func `a later request without the digest takes nothing of it`() async throws {
+    @Test func `a later request without the digest starts over`() async throws {
         let work = try TestWorkspace()
         let strong = Representation(seed: 71, size: Self.size)
         let origin = try ScriptedOrigin { request in
@@ -135,7 +135,7 @@ import Testing
         #expect(origin.requests.count > 1)
     }
 
-    @Test func `a Metalink's digest and size let the download go on too`() async throws {
+    @Test func `a Metalink's digest and size also allow a download to resume`() async throws {
         let work = try TestWorkspace()
         let origin = try ScriptedOrigin { request in
             Behaviour(Self.plain).with { if request.number == 1 { $0.cutAfter = Self.cut } }
@@ -167,7 +167,7 @@ import Testing
         #expect(origin.requests.last?["If-None-Match"] == nil)
     }
 
-    @Test func `without a digest the error says why the download cannot go on`() async throws {
+    @Test func `without a digest, the error says why the download cannot be resumed`() async throws {
         let work = try TestWorkspace()
         let origin = try ScriptedOrigin { _ in Behaviour(Self.plain).with { $0.cutAfter = Self.cut } }
         let outcome = try await work.fetch("--retry", "1", origin.url())
@@ -213,7 +213,7 @@ import Testing
     }
 
     @Test(arguments: Left.allCases)
-    func `what another program left at -o is continued`(left: Left) async throws {
+    func `--adopt resumes a file that another program left at -o`(left: Left) async throws {
         let work = try TestWorkspace()
         let strong = Representation(seed: 71, size: Self.size)
         let origin = try ScriptedOrigin(serving: strong)
@@ -227,7 +227,7 @@ import Testing
         try await work.expectSoundStore()
     }
 
-    @Test func `files in a folder are continued by the digests of a list`() async throws {
+    @Test func `--adopt resumes files in a folder by the digests of a list`() async throws {
         let work = try TestWorkspace()
         let origin = try ScriptedOrigin { Behaviour(Representation(seed: $0.path == "/a" ? 71 : 72, size: Self.size)) }
         let folder = work.output("set")
@@ -258,7 +258,7 @@ import Testing
         #expect(origin.requests.isEmpty)
     }
 
-    @Test func `bytes that are wrong as a whole leave the file of the other program as it is`() async throws {
+    @Test func `--adopt with a wrong digest leaves the other program's file unchanged`() async throws {
         let work = try TestWorkspace()
         let origin = try ScriptedOrigin(serving: Self.plain)
         let path = work.output("file.bin")
@@ -302,7 +302,7 @@ import Testing
     }
 
     @Test(arguments: [(524_288, 1), (262_144, 1), (100_000, 2), (3_000_000, 12)])
-    func `of a new version only the pieces that changed are fetched`(length: Int, blocks: Int64) async throws {
+    func `only the pieces of a new version that changed are fetched`(length: Int, blocks: Int64) async throws {
         let work = try TestWorkspace()
         let new = Self.changed(at: [1_000_000])
         let origin = try origin(of: new)
@@ -319,7 +319,7 @@ import Testing
         try await work.expectSoundStore()
     }
 
-    @Test func `a partial that ends within a block goes on with the pieces of an older file`() async throws {
+    @Test func `a partial that ends within a block is completed with the pieces of an older file`() async throws {
         let work = try TestWorkspace()
         let new = Self.changed(at: [2_500_000])
         let origin = try ScriptedOrigin { request in
@@ -360,7 +360,7 @@ import Testing
         try await work.expectSoundStore()
     }
 
-    @Test func `a file without a right piece is no seed, and nothing is lost by it`() async throws {
+    @Test func `a file without a right piece is not used as a seed`() async throws {
         let work = try TestWorkspace()
         let bytes = Self.plain.content.bytes()
         let origin = try origin(of: bytes)

@@ -89,7 +89,7 @@ import Testing
         #expect(origin.requests.count == 2)
     }
 
-    @Test func `an answer that is no HTTP is an error, not a hang`() async throws {
+    @Test func `a response that is not HTTP is an error, not a hang`() async throws {
         let origin = try ScriptedOrigin(script: { _ in
             [.raw("SSH-2.0-OpenSSH_9.2\r\n\r\nhello\r\n"), .cut(reset: false)]
         })

@@ -32,7 +32,7 @@ import Testing
         #expect(file.outputBytes.isEmpty)
     }
 
-    @Test func `--json writes each object as it ends, and a kill does not take them back`() async throws {
+    @Test func `--json writes each object as soon as its download ends`() async throws {
         let urls = ["/held", "/a", "/b"].map { origin.url($0) }
         let process = try work.command.start(["fetch", "--json"] + urls)
         while process.output.split(separator: "\n").count < 2, process.ending == nil {
@@ -53,7 +53,7 @@ import Testing
         #expect(outcome.objects.compactMap { $0["url"] as? String } == urls)
     }
 
-    @Test func `--json says what kind of error it was, and its exit code`() async throws {
+    @Test func `--json reports the kind of an error and its exit code`() async throws {
         try work.directory.write("mine", to: "output/a")
         func object(_ arguments: String...) async throws -> (kind: String?, code: Int?) {
             let outcome = try await work.command.run(["fetch", "--json", "--retry", "0"] + arguments)
@@ -84,13 +84,13 @@ import Testing
         #expect(origin.requests.isEmpty)
     }
 
-    @Test func `options that may be given twice still are`() async throws {
+    @Test func `an option for several values may be given twice`() async throws {
         let outcome = try await work.fetch("-H", "A: 1", "-H", "B: 2", "-q", "-q", origin.url("/a"))
         #expect(outcome.ending == .exited(0), "\(outcome)")
         #expect(origin.requests.first?["A"] == "1" && origin.requests.first?["B"] == "2")
     }
 
-    @Test func `a prefetch tells which failed and why`() async throws {
+    @Test func `a prefetch reports the failed requests and their reasons`() async throws {
         let cache = try DownloadCache(directory: work.cache)
         let urls = ["/a", "/missing", "/b"].map { FileRequest(origin.url($0)) }
         let prefetch = cache.prefetch(urls)

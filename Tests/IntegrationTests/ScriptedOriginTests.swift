@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `a throttled body takes its time`() async throws {
+    @Test func `a throttled body is no faster than its rate`() async throws {
         let origin = try ScriptedOrigin { _ in
             Behaviour(Representation(seed: 5, size: 500_000)).with { $0.bytesPerSecond = 2_000_000 }
         }
@@ -112,7 +112,7 @@ import Testing
         #expect(terminal.text == "24 63\r\n")
     }
 
-    @Test func `a child that is killed while it crashes is an issue`() async throws {
+    @Test func `killing a child that is crashing records an issue`() async throws {
         let child = try ChildProcess(
             "/bin/sh", ["-c", "echo '*** Signal 11: Backtracing from 0x1...' >&2; exec sleep 60"], environment: [:])
         #expect(await child.says("***"))

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: [[], ["-o", "-"]])
-    func `what a connection's cap holds up comes over several, each byte once`(options: [String]) async throws {
+    func `a file whose connections are limited is fetched over several at once`(options: [String]) async throws {
         let work = try TestWorkspace()
         let origin = try ScriptedOrigin { _ in Self.capped() }
         let outcome = try await work.command.run(["fetch", "-j", "16", origin.url()] + options)
@@ -35,7 +35,7 @@ import Testing
         try await work.expectSoundStore()
     }
 
-    @Test func `an image's original comes over several connections, as a file does`() async throws {
+    @Test func `the original of a thumbnail is also fetched over several connections`() async throws {
         let work = try TestWorkspace()
         let origin = try ScriptedOrigin { _ in Self.capped() }
         // The bytes are not an image, which is seen when they are decoded: after the transfer.
@@ -169,7 +169,7 @@ import Testing
         try await work.expectSoundStore()
     }
 
-    @Test func `connections that are killed and resumed many times make the file`() async throws {
+    @Test func `a download over several connections survives many kills`() async throws {
         let work = try TestWorkspace()
         let large = Representation(seed: 75, size: 40_000_000)
         let origin = try ScriptedOrigin { _ in Self.capped(large) }

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `is ready when it is in memory and its original is fresh, and not before or after`() async throws {
+    @Test func `a thumbnail is ready while it is in memory and its original is fresh`() async throws {
         let origin = try origin(try Self.picture(.jpeg()))
         let cache = try cache()
         let request = ImageRequest(origin.url("/a.jpg"), .fit(32, 32))
@@ -65,7 +65,7 @@ import Testing
         #expect(origin.requests.count == 2)
     }
 
-    @Test func `is never ready when its original must be confirmed before each use`() async throws {
+    @Test func `a thumbnail is never ready if its original must be revalidated before each use`() async throws {
         // Its lifetime by Last-Modified would be a day.
         let origin = try origin(try Self.picture(.jpeg()), cacheControl: "no-cache")
         let cache = try cache()
@@ -79,7 +79,7 @@ import Testing
         #expect(cache.imageStatistics.decodes == 1)
     }
 
-    @Test func `says what is left of its original's life, from memory and from disk alike`() async throws {
+    @Test func `a thumbnail has its original's remaining lifetime, from memory and from disk alike`() async throws {
         let origin = try origin(try Self.picture(.jpeg()), cacheControl: "public, max-age=30, s-maxage=60")
         let cache = try cache()
         let request = ImageRequest(origin.url("/a.jpg"), .fit(32, 32))
@@ -107,7 +107,7 @@ import Testing
             (ImageEncoder.jpeg(), 255, ImageFormat.jpeg), (.png(), 255, .png), (.png(), 128, .png),
             (.webp(), 255, .jpeg), (.webp(isLossless: true), 128, .png),
         ] as [(ImageEncoder, UInt8, ImageFormat)])
-    func `is of the original's kind for who reads nothing newer`(
+    func `a thumbnail has its original's format for clients that accept no newer one`(
         original: ImageEncoder, alpha: UInt8, expected: ImageFormat
     ) async throws {
         let origin = try origin(try Self.picture(original, alpha: alpha))

@@ -20,7 +20,8 @@ import Testing
     private func pass(_ seconds: Double) { clock.withLock { $0 += seconds } }
 
     @Test(.enabled(if: Nginx.unavailableReason == nil))
-    func `nginx: fresh while expires says so, then confirmed by 304, by ETag and without`() async throws {
+    func `nginx: a file is fresh for as long as expires says, and then revalidated with or without ETag`() async throws
+    {
         for omitsETag in [false, true] {
             clock.withLock { $0 = Date() }  // the server's Date is the real one
             var options = Nginx.Options()
@@ -47,7 +48,7 @@ import Testing
     }
 
     @Test(.enabled(if: Nginx.unavailableReason == nil))
-    func `nginx with gzip_vary: one variant for each Accept-Encoding, side by side`() async throws {
+    func `nginx with gzip_vary: each Accept-Encoding has its own stored variant`() async throws {
         var options = Nginx.Options()
         options.compresses = true
         options.directives = "gzip_vary on; expires 1h;"
@@ -70,7 +71,9 @@ import Testing
     }
 
     @Test(.enabled(if: Apache.unavailableReason == nil))
-    func `Apache httpd: heuristic freshness from Last-Modified, then 304, then the new file`() async throws {
+    func `Apache httpd: a file with a Last-Modified is fresh by heuristic, then revalidated, then replaced`()
+        async throws
+    {
         let apache = try await Apache()
         try apache.serve(Content(seed: 5, size: 20_000), as: "a", age: 100_000)
         let request = FileRequest(apache.url("/a"))

@@ -20,7 +20,7 @@ import Testing
         try Data(text.utf8).write(to: URL(filePath: folder + "/config.json"))
     }
 
-    @Test func `settings apply to each command, to the quick way of a hit, and less than the command line`()
+    @Test func `settings apply to every command and the fast path, unless the command line overrides them`()
         async throws
     {
         let origin = try ScriptedOrigin(serving: representation)
@@ -70,7 +70,9 @@ import Testing
         (#"{"proxy": ["a"]}"#, #""proxy" is a text, a number, true or false"#), ("[]", "is not a JSON object"),
         ("{\n  \"proxy\": }", "line 2, column 12: '}' is not expected here"),
     ])
-    func `an error in the file names the file and the place, and nothing is done`(text: String, reason: String)
+    func `an error in the settings file is reported with file and place, and nothing is done`(
+        text: String, reason: String
+    )
         async throws
     {
         try write(text)
@@ -82,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `an invalid value says that it may come from the file`() async throws {
+    @Test func `an invalid value is reported with the settings file as its possible source`() async throws {
         try write(#"{"limit-rate": "fast"}"#)
         let outcome = try await work.fetch("http://127.0.0.1:9/")
         #expect(outcome.ending == .exited(2))

@@ -9,7 +9,7 @@ import Testing
 struct SharedDownloadTests {
     private let representation = Representation(seed: 72, size: 500_000)
 
-    @Test func `one machine downloads, another gets it from the store; without the store, from the origin`()
+    @Test func `a second machine gets the file from the remote store, or from the origin if the store is gone`()
         async throws
     {
         let origin = try ScriptedOrigin { [representation] _ in Behaviour(representation) }

@@ -49,7 +49,7 @@ import Testing
         #expect(miss.errorOutput.split(separator: "\n").count == 1, "\(miss)")
     }
 
-    @Test(arguments: [0x794C_7630, 0x0102_1994]) func `a layer of a container and memory need no warning`(
+    @Test(arguments: [0x794C_7630, 0x0102_1994]) func `an overlay file system and tmpfs need no warning`(
         magic: Int
     ) async throws {
         let outcome = try await command(magic: magic).run(["fetch", origin.url()])
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [LockShim.Locks.fail, .succeed])
-    func `6: where the index's own locks fail or exclude nobody, it is not changed, and stored files are delivered`(
+    func `an index whose locks do not work is not changed, and stored files are delivered`(
         recordLocks: LockShim.Locks
     ) async throws {
         let stored = try await command().run(["fetch", origin.url()])

@@ -33,7 +33,7 @@ struct SharedPartsDownloadTests {
     }
 
     @Test(arguments: [false, true])
-    func `what a killed machine has received another one continues, unless it has changed`(
+    func `a machine resumes the download of a killed one, unless the file has changed`(
         _ hasChanged: Bool
     ) async throws {
         let store = try await ObjectStore()

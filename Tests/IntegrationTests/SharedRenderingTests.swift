@@ -95,7 +95,7 @@ import Units
         }
     }
 
-    @Test func `two sizes of a giant sliver at once cost what its limits allow, as one does`() async throws {
+    @Test func `several sizes of a very narrow image have the same outcome together as alone`() async throws {
         let sliver = try DecodedImage(width: 59_424, height: 3) { memory in
             for index in memory.indices { memory[index] = 255 }
         }
@@ -198,7 +198,7 @@ import Units
         #expect(cache.imageStatistics.encodes == 1)
     }
 
-    @Test func `images of rows in memory add no decode and no time of one`() async throws {
+    @Test func `images made of rows in memory count as no decode, also in the times`() async throws {
         let origin = try origin(["/a.jpg": try ImageEncoder.jpeg().encode(Self.image(640, 480))])
         let cache = try cache("times")
         for size in 40..<60 {

@@ -17,7 +17,7 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: work.output("keys"))
     }
 
-    @Test func `prints each URL with its signature, whatever the host`() async throws {
+    @Test func `sign prints each URL with its signature, whatever the host`() async throws {
         let outcome = try await work.run(
             "sign", "--key-file", "keys", "--expires", "@1795000000", "https://img.example/image/w=256/a.jpg?v=2",
             "/image/w=256/a.jpg?v=2", "http://img.example:8080")
@@ -28,7 +28,7 @@ import Testing
         #expect(outcome.lines.last?.hasPrefix("http://img.example:8080/?imgcache-kid=new&") == true)
     }
 
-    @Test func `signs with the key that is named, for a time from now`() async throws {
+    @Test func `sign uses the named key and an expiry relative to now`() async throws {
         let before = Int(Date().timeIntervalSince1970)
         let outcome = try await work.run(
             "sign", "--json", "--key-file", "keys", "--key-id", "old", "--expires", "1h", "/a")
@@ -39,7 +39,7 @@ import Testing
         #expect((object["url"] as? String)?.hasPrefix("/a?imgcache-kid=old&imgcache-exp=\(expires)&") == true)
     }
 
-    @Test func `a URL or a key file that will not do is an error, and nothing is printed`() async throws {
+    @Test func `sign rejects an invalid URL or key file and prints nothing`() async throws {
         for (arguments, reason) in [
             (["/a", "/b c"], "percent-encode"), (["--key-id", "third", "/a"], "no key third"),
             (["/a?imgcache-sig=x"], "already"),

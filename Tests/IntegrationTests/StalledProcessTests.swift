@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test
-    func `stored files are delivered while another process stands still in a transaction, and commands that read work`()
+    func `stored files are delivered and read commands succeed while another process holds a transaction`()
         async throws
     {
         let urls = [origin.url("/1"), origin.url("/2")]
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [3, 103] as [UInt64])
-    func `a new file goes past a store that another process keeps locked, or fails with its path`(number: UInt64)
+    func `a new file bypasses a store that another process keeps locked, or fails with its path`(number: UInt64)
         async throws
     {
         #expect(try await work.fetch(origin.url("/1")).ending == .exited(0))
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `a stranger's lock over the whole lock file costs a warning, and nothing else`() async throws {
+    @Test func `a foreign lock on the whole lock file causes only a warning`() async throws {
         #expect(try await work.fetch(origin.url("/1")).ending == .exited(0))
         let descriptor = open(work.cache + "/locks", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         defer { close(descriptor) }
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: ["locks", "CACHEDIR.TAG", "generations", "index.sqlite", "imgcache.json"])
-    func `a FIFO in place of a file of the directory is not waited for`(name: String) async throws {
+    func `a FIFO in place of a file in the cache directory does not block a fetch`(name: String) async throws {
         #expect(try await work.fetch(origin.url("/1")).ending == .exited(0))
         let path = "\(work.cache)/\(name)"
         try? FileManager.default.removeItem(atPath: path)

@@ -49,7 +49,7 @@ import Testing
         #expect(try await work.run("ls", "--sort", "colour").ending == .exited(2))
     }
 
-    @Test func `where there is no cache there is nothing to tidy up, and an empty one lists nothing`() async throws {
+    @Test func `commands that list or tidy up succeed without a cache`() async throws {
         #expect(try await work.run("dir").ending == .exited(0))
         for command in [["prune"], ["clear"], ["ls"], ["stats"], ["verify"]] {
             let outcome = try await work.command.run(command)
@@ -65,7 +65,7 @@ import Testing
         #expect(work.outputNames.isEmpty)
     }
 
-    @Test func `info of what is not there is exit code 7, with --json as without`() async throws {
+    @Test func `info of a URL that is not cached exits with 7, with and without --json`() async throws {
         try await fetch("/1/a")
         let plain = try await work.run("info", origin.url("/1/none"))
         let json = try await work.run("info", "--json", origin.url("/1/none"))
@@ -77,7 +77,7 @@ import Testing
         #expect(noURL.errorOutput.contains("picture.jpg"), "\(noURL)")
     }
 
-    @Test func `info says all of an entry, and of a partial`() async throws {
+    @Test func `info shows the details of an entry and of a partial`() async throws {
         try await fetch("/300000/a")
         let info = try await work.run("info", origin.url("/300000/a"))
         #expect(info.ending == .exited(0), "\(info)")
@@ -142,7 +142,7 @@ import Testing
         #expect(origin.requests.last?["Range"] == nil)
     }
 
-    @Test func `ls --partials lists what is half downloaded, and how it goes on`() async throws {
+    @Test func `ls --partials lists unfinished downloads and whether they can be resumed`() async throws {
         try await fetch("/1000/a")
         for path in ["/2000000/cut", "/4000000/b/cut"] {
             _ = try await work.fetch("--retry", "0", "--owner", "ann", origin.url(path))
@@ -161,7 +161,7 @@ import Testing
         #expect(text.output.contains("(owner:ann)"), "\(text)")
     }
 
-    @Test func `rm --prefix and --filter remove what matches, with its partials, and --dry-run nothing`() async throws {
+    @Test func `rm --prefix and --filter remove matching entries and partials, and --dry-run nothing`() async throws {
         try await fetch("/1000/a/1", "/300000/a/2", "/20000/b")
         _ = try await work.fetch("--retry", "0", origin.url("/2000000/a/cut"))
         let everything = try await objects("ls").count + objects("ls", "--partials").count
@@ -230,7 +230,7 @@ import Testing
         try await fetch("/1000/a")
     }
 
-    @Test func `verify says what it checked`() async throws {
+    @Test func `verify reports how much it checked`() async throws {
         try await fetch("/1000/a", "/300000/b")
         let verified = try await work.run("verify")
         #expect(verified.ending == .exited(0), "\(verified)")

@@ -43,7 +43,8 @@ struct StoreFailureTests {
         try FileManager.default.removeItem(atPath: disk.path + "/filler")
     }
 
-    @Test func `full in the middle of a body: 6, and the next run continues`() async throws {
+    @Test func `a disk that is full in the middle of a body causes exit code 6, and the next run resumes`() async throws
+    {
         let gate = Gate()
         // Below the size from which a second connection would be tried.
         let representation = Representation(seed: 91, size: 8_000_000)
@@ -65,7 +66,7 @@ struct StoreFailureTests {
         try await work.expectNoOrphans()
     }
 
-    @Test func `full at any step of a commit: 6 or done, never corrupt, and it works again`() async throws {
+    @Test func `a disk that is full at any step of a commit causes exit code 6 or 0, and no corruption`() async throws {
         // A small body is written, renamed and indexed in one go: with k pages free, one of the steps finds no room.
         let gates = (0..<24).map { _ in Gate() }
         let origin = try ScriptedOrigin { request in
@@ -101,7 +102,7 @@ struct StoreFailureTests {
         try await work.expectNoOrphans()
     }
 
-    @Test func `a disk that fills up and empties again: 6 or the right file, never another`()
+    @Test func `a disk that fills up and empties again leads to exit code 6 or the right file, never another`()
         async throws
     {
         var generator = SeededGenerator(for: "StoreFailure, full and empty")
@@ -139,7 +140,7 @@ struct StoreFailureTests {
         try await work.expectNoOrphans()
     }
 
-    @Test func `full before the first file: 6, and it works when there is room`() async throws {
+    @Test func `a disk that is full before the first file causes exit code 6 until there is room`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 92, size: 400_000))
         try fill()
         #expect(try await work.fetch(origin.url()).ending == .exited(6))
@@ -147,7 +148,7 @@ struct StoreFailureTests {
         #expect(try await work.fetch(origin.url()).ending == .exited(0))
     }
 
-    @Test func `full to the last byte: prune --to 0 still empties the store`() async throws {
+    @Test func `prune --to 0 empties the store on a disk that is full to the last byte`() async throws {
         let origin = try ScriptedOrigin { request in
             Behaviour(Representation(seed: 92, size: 400_000)).with {
                 if request.path == "/cut" { $0.cutAfter = 300_000 }
@@ -166,7 +167,7 @@ struct StoreFailureTests {
         try await work.expectSoundStore()
     }
 
-    @Test func `full, but -o FILE is on another disk: downloaded all the same, with a warning`() async throws {
+    @Test func `-o FILE on another disk works with a warning while the cache's disk is full`() async throws {
         let representation = Representation(seed: 93, size: 400_000)
         let origin = try ScriptedOrigin(serving: representation)
         try fill()
@@ -177,7 +178,7 @@ struct StoreFailureTests {
         #expect(work.outputNames == ["file"])
     }
 
-    @Test func `a read-only directory: 6 naming it; with -o FILE the file arrives, with a warning`() async throws {
+    @Test func `a read-only cache directory causes exit code 6, but -o FILE works with a warning`() async throws {
         let representation = Representation(seed: 94, size: 400_000)
         let origin = try ScriptedOrigin(serving: representation)
         try FileManager.default.createDirectory(atPath: work.cache, withIntermediateDirectories: true)
@@ -200,7 +201,7 @@ struct StoreFailureTests {
         #expect(try await work.fetch(origin.url()).ending == .exited(0))
     }
 
-    @Test func `read-only with files in it: 6 for a new one, and the files are there afterwards`() async throws {
+    @Test func `a read-only cache with files causes exit code 6 for a new one and keeps the others`() async throws {
         let origin = try ScriptedOrigin { request in
             Behaviour(Representation(seed: request.path == "/old" ? 95 : 96, size: 400_000))
         }

@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: [[], ["--force"]])
-    func `where only the response tells the name, the later one fails and overwrites nothing`(
+    func `two responses with one file name fail for the later one, and nothing is overwritten`(
         force: [String]
     ) async throws {
         for others in [["/named/2"], ["/b.bin"]] {
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `URLs that differ in their query alone are told apart by Content-Disposition, or the later one fails`()
+    @Test func `URLs that differ only in their query get their file names from Content-Disposition`()
         async throws
     {
         let origin = try ScriptedOrigin { request in

@@ -37,7 +37,7 @@ import Testing
 
     private func info(_ name: String) throws -> ImageInfo { try ImageInfo.read(ImageSource(path: work.output(name))) }
 
-    @Test func `an HEIC is decoded by a worker that nobody asked for, and another process refuses it`() async throws {
+    @Test func `a HEIC file is decoded by a worker process even without --isolate-decoders`() async throws {
         let photo = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../TestAssets/heif/pillow-heif__arrow.heic").standardized.path
         for (name, isolation) in [("a.jpg", []), ("b.jpg", ["--isolate-decoders", "on"])] {
@@ -62,7 +62,7 @@ import Testing
         #expect(listed.output.contains("(derived: 100 × 100, fit inside, JPEG quality 80)"), "\(listed)")
     }
 
-    @Test func `a file needs no cache`() async throws {
+    @Test func `a thumbnail of a local file makes no cache`() async throws {
         let file = try work.directory.write("", to: "a.jpg")
         try Data(jpeg).write(to: URL(filePath: file))
         let outcome = try await work.run("thumb", file, "-o", "t.png", "--size", "100x50", "--fit", "cover")
@@ -72,7 +72,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: work.cache))
     }
 
-    @Test func `a thumbnail has at most so many bytes, and a warning says where it cannot`() async throws {
+    @Test func `--max-bytes limits the bytes of a thumbnail, and a warning says if it cannot`() async throws {
         let file = try work.directory.write("", to: "a.jpg")
         try Data(jpeg).write(to: URL(filePath: file))
         func make(_ name: String, _ limit: String) async throws -> (size: Int, warning: String) {
@@ -88,7 +88,7 @@ import Testing
         #expect(try await make("lossless.png", "300").warning.contains("more than --max-bytes"))
     }
 
-    @Test func `with worker processes the bytes are the same, of files, of verified files and of URLs`() async throws {
+    @Test func `thumbnails of files, verified files and URLs have the same bytes with worker processes`() async throws {
         let origin = try origin()
         let file = try work.directory.write("", to: "a.jpg")
         try Data(jpeg).write(to: URL(filePath: file))
@@ -127,7 +127,7 @@ import Testing
         #expect(plain.ending == .exited(0) && isolated.outputBytes == plain.outputBytes, "\(isolated)")
     }
 
-    @Test func `several sources go into a folder, named by themselves; nothing is overwritten without --force`()
+    @Test func `several sources go into a folder under their own names, overwritten only with --force`()
         async throws
     {
         let origin = try origin()
@@ -148,7 +148,7 @@ import Testing
         #expect(outcome.output.utf8.count > 100)
     }
 
-    @Test func `the first failure decides the exit code, and the others are made`() async throws {
+    @Test func `the first failed thumbnail decides the exit code, and the others are made`() async throws {
         let origin = try origin()
         let text = try work.directory.write("no image", to: "text.jpg")
         let outcome = try await work.run("thumb", "-d", "out", text, origin.url("/missing"), origin.url("/a.jpg"))
@@ -164,7 +164,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: work.output("x.jpg")))
     }
 
-    @Test func `damaged data are shown with a warning, refused with --strict, and told by the cache again`()
+    @Test func `damaged data cause a warning, also from the cache, and an error with --strict`()
         async throws
     {
         var damaged = jpeg
@@ -205,11 +205,11 @@ import Testing
         ["thumb", "-o", "x", "--size", "0", "a.jpg"], ["thumb", "-o", "x", "--size", "x", "a.jpg"],
         ["thumb", "-o", "x", "--quality", "101", "a.jpg"], ["thumb", "-o", "x", "--fit", "tight", "a.jpg"],
     ])
-    func `a wrong command line is 2`(arguments: [String]) async throws {
+    func `a wrong thumb command line causes exit code 2`(arguments: [String]) async throws {
         #expect(try await work.command.run(arguments).ending == .exited(2))
     }
 
-    @Test func `info says what an image is`() async throws {
+    @Test func `info describes a stored image`() async throws {
         let origin = try origin()
         #expect(try await work.fetch(origin.url("/a.jpg")).ending == .exited(0))
         let outcome = try await work.run("info", origin.url("/a.jpg"))

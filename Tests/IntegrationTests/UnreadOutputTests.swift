@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: Hang.allCases, [SIGINT, SIGTERM])
-    func `one signal ends it, whatever it hangs on`(hang: Hang, signal: Int32) async throws {
+    func `one signal ends the command, whatever blocks it`(hang: Hang, signal: Int32) async throws {
         let fifo = try fifo()
         let url = origin.url("/a")
         var descriptor: Int32 = -1
@@ -65,7 +65,7 @@ import Testing
     // MARK: Places
 
     @Test(arguments: ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
-    func `-o with a name of standard output is standard output`(name: String) async throws {
+    func `-o with a name of standard output writes to standard output`(name: String) async throws {
         let outcome = try await work.fetch("-o", name, origin.url("/a"))
         #expect(outcome.ending == .exited(0), "\(outcome.ending)")
         #expect(outcome.outputBytes == content.bytes())

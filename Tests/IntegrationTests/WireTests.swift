@@ -26,7 +26,7 @@ struct WireTests {
     }
 
     @Test(arguments: Wire.allCases)
-    func `killed at any moment, and run again until it is done`(wire: Wire) async throws {
+    func `a download that is killed at any moment completes when it is run again`(wire: Wire) async throws {
         var generator = SeededGenerator(for: "WireTests, kills, \(wire)")
         let nginx = try await nginx(over: wire, bytesPerSecond: 20_000_000)
         var kills = 0
@@ -52,7 +52,9 @@ struct WireTests {
     }
 
     @Test(arguments: Wire.allCases, [false, true])
-    func `cut after any byte, in good order or by a reset, and continued`(wire: Wire, isReset: Bool) async throws {
+    func `a download that is cut after any byte, cleanly or by a reset, is resumed`(wire: Wire, isReset: Bool)
+        async throws
+    {
         var generator = SeededGenerator(for: "WireTests, cuts, \(wire), \(isReset)")
         let nginx = try await nginx(over: wire)
         for _ in 0..<Soak.count("IMGCACHE_SOAK_WIRE_CUTS", usual: 2) {

@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: [Int64(1), 2047, 2048, 100_000, 262_144, 262_145, 1_000_003])
-    func `files of any length arrive as they are`(length: Int64) async throws {
+    func `a file of any length is made from its seed without an error`(length: Int64) async throws {
         var new = Self.bytes(3, 1_048_576)
         new = Array(new[..<Int(length)])
         var old = new
@@ -200,7 +200,7 @@ import Testing
         #expect(request["Authorization"] == nil && request["Cookie"] == nil)
     }
 
-    @Test func `a seed that cannot be read is said`() async throws {
+    @Test func `an unreadable seed is reported`() async throws {
         try await publish(Self.bytes(6, 300_000))
         let outcome = try await work.fetch("--zsync", "auto", "--seed", work.output("none"), nginx.url("/image.bin"))
         #expect(outcome.ending == .exited(2) && outcome.errorOutput.contains("none"), "\(outcome)")
@@ -211,7 +211,7 @@ import Testing
             .map { String($0.dropFirst(7)) }
     }
 
-    @Test func `killed anywhere, the same command goes on to the right file`() async throws {
+    @Test func `a zsync download that is killed at any moment is completed by the same command`() async throws {
         let (old, new) = (Self.bytes(1), Self.changed(Self.bytes(1)))
         try await publish(new)
         let arguments = [
@@ -246,7 +246,7 @@ import Testing
         expect(answer.path ?? "", new)
     }
 
-    @Test func `zsync itself reads what imgcache makes, and imgcache what zsyncmake makes`() async throws {
+    @Test func `zsync reads the control files of imgcache, and imgcache those of zsyncmake`() async throws {
         let tools = ["/usr/bin/zsync", "/usr/bin/zsyncmake"]
         guard tools.allSatisfy({ FileManager.default.isExecutableFile(atPath: $0) }) else { return }
         let (old, new) = (Self.bytes(1), Self.changed(Self.bytes(1)))

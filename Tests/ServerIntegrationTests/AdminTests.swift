@@ -60,13 +60,13 @@ import Testing
         try #require(try json(get("/api/entries?search=\(search)"))["entries"] as? [[String: Any]])
     }
 
-    @Test func `the server says that it lives and that it is ready`() throws {
+    @Test func `the server reports that it is alive and ready`() throws {
         #expect(try get("/healthz").text == #"{"status":"ok"}"#)
         #expect(try get("/readyz").status == 200)
         #expect(try ask("HEAD", "/healthz").status == 200)
     }
 
-    @Test func `a server that is told to stop is no longer ready while it finishes what runs`() async throws {
+    @Test func `a stopping server is not ready while it finishes running requests`() async throws {
         let gate = Gate()
         let slow = try ScriptedOrigin { _ in
             [.head(status: 200, fields: [("Content-Length", "4")]), .wait(for: gate), .body(Array("done".utf8))]
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test
-    func `metrics show how many connections and requests there are now, and clients that left count apart`()
+    func `metrics count current connections and requests, and separately the clients that left`()
         async throws
     {
         let gate = Gate()
@@ -151,7 +151,7 @@ import Testing
         #expect(try has("imgcache_origin_failures_total{code=\"connect\"} 1"))
     }
 
-    @Test func `the most requested and the slowest targets are told, without what authorises`() async throws {
+    @Test func `the most requested and the slowest targets are listed without their secrets`() async throws {
         try fetch("/a", "/a?token=abc", "/a", "/b", "/a", "/a?token=abc")
         struct Ranking: Decodable {
             struct Target: Decodable {
@@ -178,7 +178,7 @@ import Testing
         for limit in ["0", "21"] { #expect(try get("/api/requests?limit=\(limit)").status == 400) }
     }
 
-    @Test func `an error is told with its cause, its id and its target, a failing origin as a problem`() async throws {
+    @Test func `an error is listed with its cause, id and target, and a failing origin as a problem`() async throws {
         let dead = try await ServerProcess(
             origin: "http://127.0.0.1:1", "--admin", "127.0.0.1:0", "--breaker-failures", "3", "--isolate-decoders",
             "off")
@@ -237,14 +237,14 @@ import Testing
         for query in ["kind=x", "sort=x"] { #expect(try get("/api/entries?\(query)").status == 400) }
     }
 
-    @Test func `the settings in force are told without secrets`() throws {
+    @Test func `the admin listener shows the settings in force without secrets`() throws {
         let answer = try get("/api/settings")
         let settings = try json(answer)
         #expect(settings["origin"] as? String == origin.url(""))
         #expect(!answer.text.contains(Self.token) && settings["admin-token-file"] == nil)
     }
 
-    @Test func `the page's figures follow what happens`() async throws {
+    @Test func `the admin page shows the current counts of requests, hits and misses`() async throws {
         try fetch("/a", "/a", "/a", "/b")
         try await until {
             let totals = try json(get("/api/summary"))["totals"] as? [String: Any]
@@ -267,7 +267,7 @@ import Testing
         #expect(try get("/api/series?step=7").status == 400)
     }
 
-    @Test func `what is being fetched is listed with its progress`() async throws {
+    @Test func `running transfers are listed with their progress`() async throws {
         let gate = Gate()
         let slow = try ScriptedOrigin { _ in
             [
@@ -306,7 +306,7 @@ import Testing
         #expect(try get("/api/entries?after=zz").status == 400)
     }
 
-    @Test func `an image that was made is listed by its own type and in words`() throws {
+    @Test func `a rendered image is listed by its own type and with its options in words`() throws {
         try fetch(
             "/image/w=20,f=webp,q=70/a.png", "/image/w=24,h=20,fit=cover,f=jpeg,blur=4/a.png", "/image/w=22/a.png")
         let made = try entries().filter { $0["recipe"] != nil }
@@ -320,7 +320,7 @@ import Testing
             ])
     }
 
-    @Test func `an entry that is an image has a small picture, another one has none`() throws {
+    @Test func `only an entry that is an image has a preview`() throws {
         try fetch("/a.png", "/a.txt")
         let found = try entries()
         let picture = try #require(found.first { ($0["url"] as? String)?.hasSuffix("png") == true })
@@ -347,7 +347,7 @@ import Testing
         #expect(origin.requests.count == 3)
     }
 
-    @Test func `a purge takes what it names: a URL, a beginning, a host, everything`() throws {
+    @Test func `a purge takes a URL, a prefix, a host or everything`() throws {
         func purge(_ body: String) throws -> Int? {
             let fields = [Self.authorized, "Content-Type: application/json"]
             return try json(ask("POST", "/purge", fields, body: body))["purged"] as? Int
@@ -385,7 +385,7 @@ import Testing
             ([authorized], #"{"prefix":""}"#, 400),
             ([authorized, "X: text"], String(repeating: " ", count: 70_000), 413),
         ] as [([String], String, Int)])
-    func `what may not purge, or does not say what, is refused and purges nothing`(
+    func `a purge without authorisation or without a target is refused and removes nothing`(
         fields: [String], body: String, status: Int
     ) throws {
         try fetch("/a")
@@ -403,7 +403,7 @@ import Testing
         #expect(try entries().count == 1)
     }
 
-    @Test func `without a configured token nobody purges`() async throws {
+    @Test func `without a configured token, every purge is refused`() async throws {
         let server = try await ServerProcess(origin: origin.url(""), "--admin", "127.0.0.1:0")
         let client = try Client(try server.adminPort())
         let head = "POST /purge HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 12\r\n"
@@ -411,7 +411,7 @@ import Testing
     }
 
     @Test(arguments: ["[evil]", "[evil]:80", "", "127.0.0.1@evil.example", "127.1", "[::1", "localhost, evil.example"])
-    func `what is no host is refused by the admin listener`(host: String) throws {
+    func `an invalid Host field is refused by the admin listener`(host: String) throws {
         for path in ["/", "/metrics", "/api/entries"] {
             let answer = try #require(try Client(admin).ask("GET \(path) HTTP/1.1\r\nHost: \(host)\r\n\r\n"))
             #expect(answer.status == 400, "\(host)")
@@ -427,7 +427,7 @@ import Testing
     }
 
     @Test(arguments: ["evil.example", "evil.example:80"])
-    func `a name that was made to lead here is not the admin listener's`(host: String) throws {
+    func `a request for a foreign host name is refused by the admin listener`(host: String) throws {
         for path in ["/", "/metrics", "/api/entries"] {
             let answer = try #require(try Client(admin).ask("GET \(path) HTTP/1.1\r\nHost: \(host)\r\n\r\n"))
             #expect(answer.status == 421)
@@ -435,7 +435,7 @@ import Testing
         }
     }
 
-    @Test func `a URL in the request line is judged by its own host, and PURGE may name one whole`() throws {
+    @Test func `a URL in the request line is checked by its own host, and PURGE accepts one`() throws {
         let lured = try Client(admin).ask("GET http://evil.example/metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
         #expect(lured?.status == 421)
         try fetch("/w")
@@ -444,7 +444,7 @@ import Testing
         #expect(try entries().isEmpty)
     }
 
-    @Test func `the page comes with a strict policy, and is not sent again when it is known`() throws {
+    @Test func `the admin page has a strict content policy and is not sent again if unchanged`() throws {
         let page = try get("/")
         #expect(page.status == 200)
         #expect(page["Content-Type"] == "text/html; charset=utf-8")
@@ -465,14 +465,14 @@ import Testing
         "/../../etc/passwd", "/..%2f..%2fetc%2fpasswd", "/api/entries/..%2f..%2fetc/thumbnail", "//etc/passwd",
         "/api/entries/%00/thumbnail", "/index.html/../../etc/passwd", "/nothing", "/api",
     ])
-    func `no path leads out of what there is`(path: String) throws {
+    func `no path leads to a file outside the admin page`(path: String) throws {
         let answer = try get(path)
         #expect([400, 404].contains(answer.status))
         #expect(answer.text.hasPrefix(#"{""#))
         #expect(!answer.text.contains("root:"))
     }
 
-    @Test func `a file holds the token, and its line end is not part of it`() async throws {
+    @Test func `the admin token is read from a file without its line end`() async throws {
         let folder = try TestDirectory()
         let file = folder.path("token")
         let secret: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
@@ -490,7 +490,7 @@ import Testing
         #expect(try ask("PURGE", "/a", ["Authorization: Bearer from a file"], at: port).status == 403)
     }
 
-    @Test func `a purged answer is not given from memory either`() async throws {
+    @Test func `a purged response is also removed from memory`() async throws {
         // Twice from the store: from then on memory answers.
         try fetch("/m", "/m", "/m", "/m")
         #expect(origin.requests.count == 1)
@@ -504,7 +504,7 @@ import Testing
 @Suite(.fewAtATime, .enabled(if: Tmpfs.unavailableReason == nil, "mounting a tmpfs needs root"))
 struct FullStoreTests {
     @Test
-    func `a full disk: bodies of any size are passed on whole, the log says so once, and the server is not ready`()
+    func `on a full disk, bodies are passed on whole and the server is not ready`()
         async throws
     {
         let origin = try ScriptedOrigin { request in

@@ -25,7 +25,8 @@ import Testing
 
     private func info(_ answer: Client.Response) throws -> ImageInfo { try ImageInfo.read(ImageSource(answer.body)) }
 
-    @Test func `stay animated, in GIF for who takes no WebP, unless a still is asked for`() async throws {
+    @Test func `an animation stays animated, as GIF if WebP is not accepted, unless a still is requested`() async throws
+    {
         let origin = try origin()
         let server = try await ServerProcess(origin: origin.url(""))
         let client = try Client(server.port)
@@ -51,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `are the same bytes with decoders in worker processes and without`() async throws {
+    @Test func `an animation has the same bytes with and without decoders in worker processes`() async throws {
         let origin = try origin()
         let isolated = try await ServerProcess(origin: origin.url(""), "--isolate-decoders", "on")
         let plain = try await ServerProcess(origin: origin.url(""), "--isolate-decoders", "off")
@@ -65,7 +66,9 @@ import Testing
     }
 
     @Test(arguments: [("--max-frames", "4"), ("--max-animation-pixels", "49999"), ("--max-animation-duration", "4s")])
-    func `beyond a limit are refused, while a still of them is not`(_ setting: String, _ value: String) async throws {
+    func `an animation beyond a limit is refused, but a still of it is made`(_ setting: String, _ value: String)
+        async throws
+    {
         let origin = try origin()
         let server = try await ServerProcess(origin: origin.url(""), setting, value)
         let client = try Client(server.port)

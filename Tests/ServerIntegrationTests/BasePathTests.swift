@@ -32,7 +32,7 @@ import Testing
         #expect(origin.requests.map(\.request.target) == ["/public/a%20b;c/d"])
     }
 
-    @Test func `a percent sign that is no escape is refused, and poisons nothing`() async throws {
+    @Test func `a percent sign that is not an escape is refused and does not poison the cache`() async throws {
         let server = try await ServerProcess(origin: origin.url(""))
         let client = try Client(server.port)
         #expect(try #require(client.get("/admin")).status == 200)

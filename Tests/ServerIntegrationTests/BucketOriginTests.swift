@@ -24,7 +24,7 @@ struct BucketOriginTests {
         guard isStored else { throw TestSetupFailure("the object cannot be stored: \(key)") }
     }
 
-    @Test func `objects are served to those who have no keys, and nothing else of the bucket`() async throws {
+    @Test func `a bucket's objects are served to clients without keys, and nothing else of the bucket`() async throws {
         let store = try await ObjectStore()
         let directory = try TestDirectory()
         let picture = NumberedPictures.picture("a-1")

@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `a field that is passed on is part of what a response is stored under`() async throws {
+    @Test func `a field that is passed on is part of the cache key`() async throws {
         let origin = try ScriptedOrigin { request in
             Behaviour(Representation(seed: request["X-Forwarded-Host"] == nil ? 1 : 2, size: 100))
         }
@@ -50,7 +50,7 @@ import Testing
         #expect(origin.requests.count == 3, "\(statuses)")
     }
 
-    @Test func `the origin is told of the client by Forwarded alone, and a stranger's is not continued`() async throws {
+    @Test func `the origin gets a Forwarded field that continues only that of a trusted proxy`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 100))
         let server = try await ServerProcess(origin: origin.url(""), "--forwarded", "--trusted-proxies", "127.0.0.2")
         for source in ["127.0.0.2", "127.0.0.3"] {

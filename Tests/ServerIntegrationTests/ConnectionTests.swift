@@ -33,7 +33,7 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test func `a connection lives on or ends as version and Connection say`() async throws {
+    @Test func `a connection stays open or closes according to its HTTP version and Connection field`() async throws {
         let origin = try ScriptedOrigin(serving: Self.file)
         let server = try await ServerProcess(origin: origin.url(""))
         let client = try Client(server.port)
@@ -53,8 +53,7 @@ import Testing
     }
 
     @Test
-    func `a client that ends its side right after its request still gets what memory answers, all of it`() async throws
-    {
+    func `a client that half-closes after its request still gets the whole response from memory`() async throws {
         let file = Representation(seed: 9, size: 250_000)
         let origin = try ScriptedOrigin(serving: file)
         let server = try await ServerProcess(origin: origin.url(""))
@@ -86,7 +85,7 @@ import Testing
     }
 
     @Test
-    func `absolute-form is for this service alone, OPTIONS * is the server's own, TRACE and CONNECT are refused`()
+    func `absolute-form must name this service, OPTIONS is answered here, and TRACE and CONNECT are refused`()
         async throws
     {
         let origin = try ScriptedOrigin(serving: Self.file)
@@ -128,7 +127,7 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test func `what is too large is refused with the status for it`() async throws {
+    @Test func `a request that exceeds a limit is refused with the status for that limit`() async throws {
         let origin = try ScriptedOrigin(serving: Self.file)
         let server = try await ServerProcess(
             origin: origin.url(""), "--max-url-length", "200", "--max-header-size", "1KiB", "--max-header-fields", "8",
@@ -146,7 +145,7 @@ import Testing
     }
 
     @Test
-    func `when the contents that are held take all that they may, a request is refused, and room comes back`()
+    func `a request is refused while held contents fill the limit, and accepted afterwards`()
         async throws
     {
         let gate = Gate()
@@ -174,7 +173,7 @@ import Testing
     }
 
     @Test
-    func `a head, and content, that do not come in time are answered with 408; an idle connection ends without a word`()
+    func `a late head or content is answered with 408, and an idle connection is closed silently`()
         async throws
     {
         let origin = try ScriptedOrigin(serving: Self.file)
@@ -196,7 +195,7 @@ import Testing
         #expect(idle.isEnded)
     }
 
-    @Test func `an origin that pauses is not held against the client that waits for it`() async throws {
+    @Test func `a pause of the origin does not count against the client that waits for it`() async throws {
         let content = Content(seed: 4, size: 2_000_000)
         let origin = try ScriptedOrigin { _ in
             [
@@ -208,7 +207,7 @@ import Testing
         #expect(try Client(server.port).get("/a")?.body == content.bytes())
     }
 
-    @Test func `a client that does not read is let go, and holds up nobody else`() async throws {
+    @Test func `a client that does not read is disconnected and does not block other clients`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 3, size: 32 << 20), sendBuffer: nil)
         let server = try await ServerProcess(origin: origin.url(""), "--write-timeout", "3s")
         let slow = try Client(server.port)

@@ -74,7 +74,7 @@ import Testing
         #expect(origin.origin.requests.allSatisfy { $0.request.target == "/big?v=1" })
     }
 
-    @Test func `each client gets the URL under which it knows the file, and never another client's`() async throws {
+    @Test func `a control file names the URL that its client requested, and no other client's`() async throws {
         let origin = try Origin(Self.version(1))
         let server = try await ServerProcess(origin: origin.origin.url(""), "--zsync", "--ignored-parameters", "token")
         let first = try await stored(server, "/big?token=secret")
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: ["small", "weak", "encoded", "off"])
-    func `other files have no control file`(_ kind: String) async throws {
+    func `a small, weakly validated or encoded file has no control file`(_ kind: String) async throws {
         let origin = try Origin(
             Self.version(1, size: kind == "small" ? (8 << 20) - 1 : Self.size, etag: kind == "weak" ? "W/\"a\"" : nil))
         if kind == "encoded" { origin.current.withLock { $0.contentEncoding = "br" } }
@@ -102,7 +102,7 @@ import Testing
         #expect(origin.origin.requests.contains { $0.request.target.hasPrefix("/zsync/") } == (kind == "off"))
     }
 
-    @Test func `a control file is that of one version, and of nobody's after the file is gone`() async throws {
+    @Test func `a control file belongs to one version and is not found after the file is gone`() async throws {
         let origin = try Origin(Self.version(1, cacheControl: "no-cache"))
         let server = try await ServerProcess(origin: origin.origin.url(""), "--zsync")
         let first = try await stored(server)
@@ -128,7 +128,9 @@ import Testing
         #expect(posted?.status == 405)
     }
 
-    @Test func `a client fetches a new version through the service for the price of what changed`() async throws {
+    @Test func `a client fetches a new version through the service by transferring only the changed blocks`()
+        async throws
+    {
         let work = try TestDirectory()
         let nginx = try await Nginx()
         var bytes = [UInt8](repeating: 0, count: Int(Self.size))

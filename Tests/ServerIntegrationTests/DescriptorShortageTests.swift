@@ -23,7 +23,9 @@ import Testing
     /// The limit takes effect at each step of the first requests, once: whatever is opened once in the life of a process, and whatever
     /// notices that something cannot be opened, is among them.
     @Test(arguments: ["on", "off"], [0..<10, 10..<20])
-    func `what it cannot open for a while it opens later`(isolation: String, rooms: Range<Int>) async throws {
+    func `a request that runs out of descriptors is answered once descriptors are free`(
+        isolation: String, rooms: Range<Int>
+    ) async throws {
         let origin = try origin()
         let paths = ["/" + Self.files[0]] + Self.files.map { "/image/w=24,f=png/" + $0 }
         let calm = try await ServerProcess(origin: origin.url(""), "--isolate-decoders", isolation)
@@ -110,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: [60, 80, 100, 200])
-    func `where few may be open, fewer connections are taken, and the others are served`(limit: Int) async throws {
+    func `with few descriptors, the server accepts fewer connections and serves those`(limit: Int) async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 100))
         let server = try await ServerProcess(
             origin: origin.url(""), executable: "/bin/bash",
@@ -129,7 +131,7 @@ import Testing
     }
 
     /// Each of which would come over many, as the origin limits the rate of a connection.
-    @Test func `where few may be open, large bodies come over fewer connections`() async throws {
+    @Test func `with few descriptors, large bodies arrive over fewer connections`() async throws {
         let body = Representation(seed: 2, size: 14_000_000)
         let origin = try ScriptedOrigin { _ in
             var behaviour = Behaviour(body)

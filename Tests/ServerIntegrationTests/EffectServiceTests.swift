@@ -75,7 +75,7 @@ import Testing
         #expect(wrong.status == 400 && wrong.text.contains("0, 90, 180 or 270"))
     }
 
-    @Test func `corners are transparent, and a mark stands where it is asked for`() async throws {
+    @Test func `rounded corners are transparent, and a watermark is at the requested position`() async throws {
         let origin = try origin()
         let files = try TestDirectory()
         let mark = try DecodedImage(width: 10, height: 10) { memory in

@@ -4,7 +4,7 @@ import Testing
 @Suite(.fewAtATime) struct FailureTests {
     @Test
     func
-        `an origin that cannot be reached is a 502, one that does not answer a 504, in short JSON that names no address`()
+        `an unreachable origin is a 502 and a silent one a 504, in JSON without addresses`()
         async throws
     {
         let silent = try ScriptedOrigin { _ in [.stall] }
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `a client that leaves ends its own interest only`() async throws {
+    @Test func `a client that leaves does not end the transfer for other clients`() async throws {
         let gate = Gate()
         let file = Representation(seed: 5, size: 3_000_000)
         let origin = try ScriptedOrigin { _ in
@@ -69,7 +69,7 @@ import Testing
 
     @Test
     func
-        `when the last client leaves, the origin is not asked for the rest; the next client gets it by a resumed transfer`()
+        `after the last client leaves, the transfer stops, and the next client's request resumes it`()
         async throws
     {
         let gate = Gate()

@@ -24,7 +24,7 @@ import Testing
         "file://" + directory.path(folder).replacingOccurrences(of: " ", with: "%20")
     }
 
-    @Test func `files and their images are served, a change is seen at once, and nothing leads out of the folder`()
+    @Test func `a folder's files and images are served, changes are seen at once, and no path leaves it`()
         async throws
     {
         let server = try await ServerProcess(origin: url("my photos"), directory: directory)
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test
-    func `a folder within another one's folder serves nothing that leads out of it, whatever the other one has stored`()
+    func `an origin in another origin's folder serves nothing outside its own, even if the other has stored it`()
         async throws
     {
         let settings = try directory.write(
@@ -76,7 +76,7 @@ import Testing
     @Test(arguments: [
         ["--default-ttl", "1h"], ["--ttl-rules", "/*.jpg:min-ttl=1h"], ["--ttl-rules", "/*.jpg:default-ttl=1h"],
     ])
-    func `with a lifetime a change is seen after that time`(options: [String]) async throws {
+    func `a folder origin with a lifetime serves the stored file within that time`(options: [String]) async throws {
         let server = try await ServerProcess(
             origin: url("my photos"), options[0], options[1], directory: directory)
         let client = try Client(server.port)
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: [[:], ["IMGCACHE_MAX_TTL": "1h"], ["IMGCACHE_TTL_RULES": "/*.png:default-ttl=1h"]])
-    func `without a lifetime a change is seen at once`(settings: [String: String]) async throws {
+    func `a folder origin without a lifetime shows a change at once`(settings: [String: String]) async throws {
         let server = try await ServerProcess(
             origin: url("my photos"), environment: settings, directory: directory)
         let client = try Client(server.port)
@@ -99,7 +99,7 @@ import Testing
         #expect(client.get("/cat.jpg", "Cookie: a=1")?.body == NumberedPictures.picture("a-2"))
     }
 
-    @Test func `with a time for which a file may be stale, a change is seen after the first request`() async throws {
+    @Test func `a folder origin with a stale lifetime shows a change after the first request`() async throws {
         let server = try await ServerProcess(
             origin: url("my photos"), "--stale-ttl", "1h", directory: directory)
         let client = try Client(server.port)
@@ -110,7 +110,7 @@ import Testing
         #expect(await eventually { client.get("/cat.jpg")?.body == NumberedPictures.picture("a-2") })
     }
 
-    @Test func `a folder that is not there ends the start, in one sentence with the reason`() async throws {
+    @Test func `an invalid folder origin ends the start with the reason`() async throws {
         for (folder, reason) in [
             (url("nowhere"), "cannot be used: No such file or directory"),
             ("file://host/folder", "must be file:/// and the absolute path of a folder"),

@@ -88,7 +88,7 @@ struct FullDiskImageTests {
         }
     }
 
-    @Test func `the library whose disk is full gives images, thumbnails and previews, and honours what is asked`()
+    @Test func `the library with a full disk makes images, thumbnails and previews, and still checks digests`()
         async throws
     {
         let origin = try origin()

@@ -7,7 +7,7 @@ import Testing
 
     init() throws { origin = try ScriptedOrigin { _ in .status(404) } }
 
-    @Test func `both paths are answered without the origin, and no other is`() async throws {
+    @Test func `the health paths are answered without the origin, and all other paths by it`() async throws {
         let server = try await ServerProcess(
             origin: origin.url(""), "--health-path", "/healthz", "--ready-path", "/-/ready")
         let client = try Client(server.port)
@@ -24,7 +24,7 @@ import Testing
         #expect(origin.requests.count == 2)
     }
 
-    @Test func `--ready tells whether the service with the settings is ready`() async throws {
+    @Test func `--ready reports whether the configured service is ready`() async throws {
         let server = try await ServerProcess(origin: origin.url(""), "--admin", "127.0.0.1:0")
         let admin = "127.0.0.1:\(try server.adminPort())"
         func ask() async throws -> CommandRunner.Outcome {
@@ -39,14 +39,14 @@ import Testing
         #expect(away.ending == .exited(1) && away.errorOutput.contains("does not answer"), "\(away)")
     }
 
-    @Test func `without the settings the paths are the origin's`() async throws {
+    @Test func `without the settings, the health paths are passed on to the origin`() async throws {
         let server = try await ServerProcess(origin: origin.url(""))
         #expect(try Client(server.port).get("/healthz")?.status == 404)
         #expect(origin.requests.count == 1)
     }
 
     @Test(arguments: ["healthz", "/", "/a b", "/image/x", "/a?b"])
-    func `a path that cannot be one is refused at the start`(path: String) async throws {
+    func `an invalid health path is refused at the start`(path: String) async throws {
         let outcome = await CommandRunner.outcome(
             of: try ChildProcess(
                 ServerProcess.executable, ["--print-config", "--origin", origin.url(""), "--health-path", path],

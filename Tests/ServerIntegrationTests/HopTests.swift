@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test
-    func `an interim answer of the origin reaches the client before the final one, and nobody who speaks HTTP/1.0`()
+    func `an interim response reaches the client before the final one, except over HTTP/1.0`()
         async throws
     {
         let origin = try ScriptedOrigin(script: { request in
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `Forwarded and Server-Timing are told when they are wanted`() async throws {
+    @Test func `Forwarded and Server-Timing are sent if they are enabled`() async throws {
         let origin = try Self.origin()
         let server = try await ServerProcess(
             origin: origin.url(""), "--forwarded", "--server-timing", "--request-id-header", "off")
@@ -92,7 +92,7 @@ import Testing
         #expect(origin.requests.first?["X-Request-Id"] == nil)
     }
 
-    @Test func `an id that the client sent is used when it is short and plain, else another is made`() async throws {
+    @Test func `a client's request id is used if it is short and plain, and replaced otherwise`() async throws {
         let origin = try Self.origin()
         let server = try await ServerProcess(origin: origin.url(""))
         let client = try Client(server.port)
@@ -112,7 +112,7 @@ import Testing
         for id in ["one", "two", "three"] { #expect(client.get("/a", "X-Trace: \(id)")?.all("X-Trace") == [id]) }
     }
 
-    @Test func `a request that has gone in a circle is stopped`() async throws {
+    @Test func `a request that loops through the server is refused`() async throws {
         let origin = try Self.origin()
         let server = try await ServerProcess(origin: origin.url(""))
         let via = (0..<5).map { _ in "1.1 imgcache" }.joined(separator: ", ")
@@ -122,7 +122,7 @@ import Testing
 
     @Test
     func
-        `content is passed on with its method, whatever its framing was; 100 (Continue) is sent when it is waited for`()
+        `content is passed on with its method, and 100 (Continue) is sent if the client waits for it`()
         async throws
     {
         let origin = try Self.origin()
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test
-    func `the origin is asked by the name under which the answer is stored, and never out of its own path`()
+    func `the origin is asked for the target in the cache key, and never outside its own path`()
         async throws
     {
         let origin = try Self.origin()
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test
-    func `an origin that answers with an interim response alone has not answered: nothing after it is passed on`()
+    func `an interim response without a final one is a 502, and nothing after it is passed on`()
         async throws
     {
         let origin = try ScriptedOrigin { request in
@@ -183,7 +183,7 @@ import Testing
         #expect(client.get("/b")?.body.count == 100)
     }
 
-    @Test func `who passed an answer on is named after all who did before`() async throws {
+    @Test func `Via names this server after all earlier ones`() async throws {
         let origin = try Self.origin(fields: [("Via", "1.1 one"), ("Via", "1.1 two")])
         let server = try await ServerProcess(origin: origin.url(""))
         #expect(try Client(server.port).get("/a")?.all("Via") == ["1.1 one", "1.1 two, 1.1 imgcache"])

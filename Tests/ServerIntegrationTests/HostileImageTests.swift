@@ -11,7 +11,7 @@ import Testing
         return (ProcessInfo.processInfo.environment["IMGCACHE_IMAGES"] ?? own.standardized.path) + "/hostile"
     }()
 
-    @Test func `are images, all frames of them, or are refused, and the service lives`() async throws {
+    @Test func `a hostile image is rendered with all its frames or refused, and the service survives`() async throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder).sorted()
         #expect(names.count > 400)
         let origin = try ScriptedOrigin { request in
@@ -40,7 +40,7 @@ import Testing
         #expect(statuses[200] ?? 0 > 50 && statuses[422] ?? 0 > 50 && statuses[415] ?? 0 > 5, "\(statuses)")
     }
 
-    @Test func `a small file that asks for much is refused with 422, also without workers, and the service lives`()
+    @Test func `a small file that demands too much is refused with 422, with and without workers`()
         async throws
     {
         let files: [String: [UInt8]] = [

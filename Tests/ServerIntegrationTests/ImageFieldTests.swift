@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `an image has a name, and leads to its original, in every response`() async throws {
+    @Test func `every response with an image has a file name and a link to the original`() async throws {
         let origin = try origin()
         let server = try await ServerProcess(origin: origin.url(""))
         let client = try Client(server.port)
@@ -41,7 +41,7 @@ import Testing
         #expect(try #require(client.get("/image/w=400,dpr=3/a.jpg"))["Content-DPR"] == "1")
     }
 
-    @Test func `a precondition that is false is 412, from memory and not`() async throws {
+    @Test func `a failed precondition is a 412, from memory and otherwise`() async throws {
         let origin = try origin()
         let server = try await ServerProcess(origin: origin.url(""))
         let client = try Client(server.port)
@@ -67,7 +67,7 @@ import Testing
         #expect(try #require(client.get(path, "If-Match: \"x\"")).status == 412)
     }
 
-    @Test func `hints choose the image by option, and Vary and Accept-CH say so`() async throws {
+    @Test func `client hints select the image if enabled, and Vary and Accept-CH name them`() async throws {
         let origin = try origin()
         let server = try await ServerProcess(origin: origin.url(""), "--client-hints")
         let client = try Client(server.port)

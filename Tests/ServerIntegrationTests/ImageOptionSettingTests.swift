@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `a preset is its options under one cache key, and default options hold for all`() async throws {
+    @Test func `a preset shares the cache key of its options, and default options apply to all images`() async throws {
         let origin = try origin()
         let files = try TestDirectory()
         try files.write(
@@ -63,7 +63,7 @@ import Testing
         #expect(try #require(client.get("/image/icon/a.jpg")).status == 200)
     }
 
-    @Test func `a missing original and one that is no image are not asked for again at once`() async throws {
+    @Test func `a missing original and one that is not an image are not requested again at once`() async throws {
         let origin = try origin()
         let server = try await ServerProcess(origin: origin.url(""), "--negative-ttl", "5m")
         let client = try Client(server.port)
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `what a format cannot hold is no failure for those who asked for another`() async throws {
+    @Test func `an image that one format cannot hold is still served in other formats`() async throws {
         // WebP has 16,383 pixels at most.
         let wide = try ImageEncoder.png().encode(DecodedImage(width: 17_000, height: 1) { _ in })
         let origin = try ScriptedOrigin { _ in
@@ -130,7 +130,7 @@ import Testing
         #expect(origin.requests.count == asked)
     }
 
-    @Test func `a purge ends what was remembered, and a lifetime of zero remembers nothing`() async throws {
+    @Test func `a purge removes remembered errors, and a lifetime of zero remembers none`() async throws {
         let origin = try origin()
         let server = try await ServerProcess(
             origin: origin.url(""), "--negative-ttl", "5m", "--admin", "127.0.0.1:0", "--admin-token", "t")
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `an image stands for an error where the client asks for one`() async throws {
+    @Test func `a fallback image replaces an error if the client asks for an image`() async throws {
         let origin = try origin()
         let files = try TestDirectory()
         let gone = try ImageEncoder.png().encode(DecodedImage(width: 1, height: 1) { $0[3] = 255 })

@@ -49,7 +49,7 @@ import URLSigning
         #expect(origin.requests.first?.request.target == "/a.jpg?v=1")
     }
 
-    @Test func `Cache-Status and log tell where an image comes from: memory, store, a stored original, the origin`()
+    @Test func `Cache-Status and the log report whether an image comes from memory, store, original or origin`()
         async throws
     {
         let origin = try origin()
@@ -93,7 +93,7 @@ import URLSigning
         #expect(origin.requests.count == 1)
     }
 
-    @Test func `the format follows Accept where it may`() async throws {
+    @Test func `an automatic format follows the Accept field`() async throws {
         let origin = try origin()
         let server = try await ServerProcess(origin: origin.url(""))
         let client = try Client(server.port)
@@ -139,7 +139,9 @@ import URLSigning
     }
 
     @Test(arguments: ["no-store", "private, max-age=60", "no-cache"])
-    func `what must not be stored is made, and told so`(cacheControl: String) async throws {
+    func `an image that must not be stored is made for each request and keeps its Cache-Control`(cacheControl: String)
+        async throws
+    {
         let origin = try origin(cacheControl: cacheControl)
         let server = try await ServerProcess(origin: origin.url(""))
         let client = try Client(server.port)
@@ -151,7 +153,7 @@ import URLSigning
         #expect(origin.requests.count == 2)
     }
 
-    @Test func `what is asked wrongly is refused by name, without a word to the origin`() async throws {
+    @Test func `an invalid image request is refused with the reason, without a request to the origin`() async throws {
         let origin = try origin()
         let server = try await ServerProcess(origin: origin.url(""), "--widths", "50,100")
         let client = try Client(server.port)
@@ -170,7 +172,7 @@ import URLSigning
         #expect(origin.connections == 0)
     }
 
-    @Test func `an origin that fails, and what is no image, become the right status`() async throws {
+    @Test func `a failing origin and an original that is not an image get the right status`() async throws {
         let picture = GradientPicture.bytes
         let origin = try ScriptedOrigin { request -> [OriginStep] in
             func whole(_ bytes: [UInt8], length: Int? = nil) -> [OriginStep] {
@@ -208,7 +210,7 @@ import URLSigning
         }
     }
 
-    @Test func `an original with damaged data is served for a minute and called so, or refused`() async throws {
+    @Test func `an image of a damaged original is served for a minute and marked, or refused`() async throws {
         var damaged = GradientPicture.bytes
         damaged.insert(contentsOf: [UInt8](repeating: 0x5A, count: 200), at: damaged.count - 2)
         let origin = try ScriptedOrigin { [damaged] request in
@@ -295,7 +297,7 @@ import URLSigning
         #expect(origin.requests.count == 1)
     }
 
-    @Test func `SIGHUP takes over keys and widths; a key file that will not do leaves the former ones`() async throws {
+    @Test func `SIGHUP reloads keys and widths, and an invalid key file keeps the former keys`() async throws {
         let origin = try origin()
         let files = try TestDirectory()
         func write(_ text: String, to name: String) throws -> String {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.serialized, .fewAtATime(limit: .seconds(180))) struct KilledServerTests {
     @Test
-    func `killed under load and started on the same store: it serves at once, and nothing is torn`() async throws {
+    func `a server that was killed under load serves intact files at once when it restarts`() async throws {
         let origin = try ScriptedOrigin(sendBuffer: nil) { request in
             var behaviour = Behaviour(Self.file(request.path))
             behaviour.bytesPerSecond = 40_000_000

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.fewAtATime) struct LifecycleTests {
-    @Test func `SIGTERM: what runs is finished, nothing new is accepted, and the exit code is 0`() async throws {
+    @Test func `SIGTERM finishes running requests, accepts no new ones and exits with code 0`() async throws {
         let gate = Gate()
         let file = Representation(seed: 1, size: 2_000_000)
         let origin = try ScriptedOrigin { _ in
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test
-    func `after the grace period what still runs is cut, and continued when the server runs again`() async throws {
+    func `after the grace period, running transfers are cut, and a restarted server resumes them`() async throws {
         let file = Representation(seed: 2, size: 4_000_000)
         let origin = try ScriptedOrigin { request in
             var behaviour = Behaviour(file)
@@ -53,8 +53,7 @@ import Testing
     }
 
     @Test
-    func `SIGHUP takes over what can be, says what cannot, and keeps the former settings after an error`() async throws
-    {
+    func `SIGHUP applies what it can, reports the rest, and keeps the former settings after an error`() async throws {
         let directory = try TestDirectory()
         let origin = try ScriptedOrigin(serving: Representation(seed: 3, size: 100))
         let file = try directory.write(#"{"log-level": "info", "retry-after": 1}"#, to: "server.json")
@@ -81,7 +80,7 @@ import Testing
         #expect(data["origins"] == origin.url("") && data["capacity"] != nil && data["store"] != nil, "\(data)")
     }
 
-    @Test func `systemd is told when the server is ready and when it stops`() async throws {
+    @Test func `systemd is notified when the server is ready, reloads and stops`() async throws {
         let directory = try TestDirectory()
         let path = directory.path("notify")
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
@@ -111,7 +110,7 @@ import Testing
         #expect(await server.process.end() == .exited(0))
     }
 
-    @Test func `the access log tells each request as one JSON object`() async throws {
+    @Test func `the access log writes each request as one JSON object`() async throws {
         let directory = try TestDirectory()
         let origin = try ScriptedOrigin(serving: Representation(seed: 4, size: 1234))
         let server = try await ServerProcess(origin: origin.url(""), "--access-log", directory.path("log"))

@@ -38,7 +38,7 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test func `what must not be stored is asked for each time, whatever the limits`() async throws {
+    @Test func `a response that must not be stored is requested each time, whatever the limits`() async throws {
         let origin = try origin([("Cache-Control", "no-store")])
         let server = try await ServerProcess(origin: origin.url(""), "--default-ttl", "10m", "--min-ttl", "5m")
         let client = try Client(server.port)
@@ -74,7 +74,7 @@ import Testing
         #expect(origin.requests.count { $0.request.path == "/mineral" } == 2)
     }
 
-    @Test func `images have the lifetime that clients are to be told, unless the original forbids it`() async throws {
+    @Test func `images have the configured lifetime for clients, unless the original forbids it`() async throws {
         let bytes = GradientPicture.bytes
         let origin = try ScriptedOrigin { request in
             let value = request.path == "/open.jpg" ? "max-age=60" : String(request.path.dropFirst().dropLast(4))

@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.fewAtATime) struct MalformedRequestTests {
     @Test
-    func `what could be taken for another request, or is none, is refused and ends the connection`() async throws {
+    func `an ambiguous or malformed request is refused and ends the connection`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 100))
         let server = try await ServerProcess(origin: origin.url(""))
         for request in MalformedRequest.all {
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test
-    func `a malformed request after a good one: the good one is answered, nothing behind the bad one is read`()
+    func `a malformed request after a good one ends the connection, and nothing after it is read`()
         async throws
     {
         let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 100))
@@ -36,7 +36,7 @@ import Testing
         #expect(origin.requests.map(\.request.path) == ["/good"])
     }
 
-    @Test func `a head cut into single bytes is read, and a malformed one refused, all the same`() async throws {
+    @Test func `a head that arrives byte by byte is read, or refused if it is malformed`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 100))
         let server = try await ServerProcess(origin: origin.url(""))
         let good = try Client(server.port)

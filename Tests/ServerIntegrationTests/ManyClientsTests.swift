@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized, .fewAtATime(limit: .seconds(180))) struct ManyClientsTests {
     @Test
     func
-        `500 clients of one cold file of 50 MB: one request to the origin, resumed three times, and 100 MiB of memory`()
+        `500 clients of one cold file share a resumed request within 100 MiB of memory`()
         async throws
     {
         let file = Representation(seed: 500, size: 50_000_000)

@@ -6,7 +6,7 @@ struct NginxOriginTests {
     private static let content = Content(seed: 11, size: 700_000)
 
     @Test
-    func `nginx as origin: one request fills the store; whole, range, condition and HEAD are answered from it`()
+    func `nginx as origin: one stored file answers whole, range, conditional and HEAD requests`()
         async throws
     {
         var options = Nginx.Options()
@@ -34,7 +34,7 @@ struct NginxOriginTests {
         #expect(try await nginx.requests(atLeast: 1).count == 1)
     }
 
-    @Test func `nginx as origin: what has changed is fetched anew, what has not is confirmed`() async throws {
+    @Test func `nginx as origin: a changed file is fetched again, and an unchanged one is revalidated`() async throws {
         var options = Nginx.Options()
         options.directives = "add_header Cache-Control no-cache;"
         let nginx = try await Nginx(options)

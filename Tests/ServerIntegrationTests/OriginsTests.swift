@@ -69,7 +69,7 @@ import URLSigning
         #expect(a.requests.count == 2 && b.requests.count == 1)
     }
 
-    @Test func `a host selects its origin, one origin under two patterns is stored once, and the rest has the default`()
+    @Test func `a host selects its origin, whose patterns share stored files, and other hosts get the default`()
         async throws
     {
         let (a, b) = (try origin("a"), try origin("b"))
@@ -97,7 +97,7 @@ import URLSigning
         }
     }
 
-    @Test func `images are of the origin of their path, by its presets, keys and hosts`() async throws {
+    @Test func `an image is made of the origin of its path, with that origin's presets, keys and hosts`() async throws {
         let (a, b, cdn) = (try origin("a"), try origin("b"), try origin("cdn"))
         let keys = try directory.write("one:AAECAwQFBgcICQoLDA0ODw==\n", to: "keys")
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: keys)
@@ -134,7 +134,7 @@ import URLSigning
         #expect(try get(server, signed.replacing("/raw/", with: "/shop/")).status == 400)
     }
 
-    @Test func `fields that an origin is given are its own: not the client's, not another origin's, not a redirect's`()
+    @Test func `fields set for an origin replace the client's and never reach another origin`()
         async throws
     {
         let stranger = try origin("stranger")
@@ -213,7 +213,7 @@ import URLSigning
         #expect(a.requests.count == requests)
     }
 
-    @Test func `a failing origin is left alone while the others are asked, and its stale files are served`()
+    @Test func `a failing origin's circuit opens without affecting others, and its stale files are served`()
         async throws
     {
         let isDown = Locked(false)
@@ -282,7 +282,7 @@ import URLSigning
         #expect(try get(server, "/a/y").text == "here")
     }
 
-    @Test func `what one client's requests do to an origin is its own affair`() async throws {
+    @Test func `one client's failing requests open an origin's circuit for that client alone`() async throws {
         let a = try ScriptedOrigin { request in
             let isGood = request.path.hasPrefix("/good/")
             return [
@@ -312,7 +312,7 @@ import URLSigning
         #expect(metrics.contains("imgcache_origin_available{origin=\"a\"} 1"), "\(metrics)")
     }
 
-    @Test func `what another origin does to which it redirects is not an origin's failure`() async throws {
+    @Test func `failures of a redirect's target do not count as failures of the origin`() async throws {
         let cdn = try ScriptedOrigin { request in
             request.path == "/cut"
                 ? [.cut(reset: true)] : [.head(status: 503, fields: [("Content-Length", "0")])]
@@ -338,7 +338,7 @@ import URLSigning
         #expect(try get(server, "/a/good").status == 200)
     }
 
-    @Test func `a purge is of one origin`() async throws {
+    @Test func `a purge affects one origin only`() async throws {
         let (a, b) = (try origin("a"), try origin("b"))
         let server = try await server(
             """
@@ -361,7 +361,7 @@ import URLSigning
         #expect(try get(server, "/a/2")["Cache-Status"]?.contains("hit") == false)
     }
 
-    @Test func `a reload replaces all of it or nothing, and loses no request`() async throws {
+    @Test func `a reload replaces all settings or none, and loses no request`() async throws {
         let (a, b) = (try origin("a", cacheControl: "no-store"), try origin("b", cacheControl: "no-store"))
         func settings(_ one: ScriptedOrigin, _ two: ScriptedOrigin, _ more: String = "") -> String {
             """
@@ -411,7 +411,7 @@ import URLSigning
         #expect(try get(server, "/one/x").text == "a /p/x")
     }
 
-    @Test func `after a reload, what was sent before is not sent again by another configuration`() async throws {
+    @Test func `after a reload, a response of the former configuration is not served from memory`() async throws {
         let (a, b) = (try origin("a"), try origin("b"))
         let server = try await server(#"{"origin": "\#(a.url(""))"}"#)
         let client = try Client(server.port)

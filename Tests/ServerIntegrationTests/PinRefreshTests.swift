@@ -4,7 +4,7 @@ import Testing
 
 /// Pins while a service runs.
 @Suite(.timeLimit) struct PinRefreshTests {
-    @Test func `the service goes on with a set, and refreshes it by its interval`() async throws {
+    @Test func `the service refreshes a pinned set at its interval`() async throws {
         let origin = try ScriptedOrigin { request in
             Behaviour(Representation(seed: 1, size: 20_000)).script(for: request)
         }

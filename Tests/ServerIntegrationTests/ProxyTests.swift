@@ -17,7 +17,7 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test func `bytes, an empty query and chunks go through as HTTP has them`() async throws {
+    @Test func `bytes that are not text, an empty query and chunks are passed on unchanged`() async throws {
         let value: [UInt8] = [0xFF, 0xE9, 0x61]
         let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\nX-Bytes: ".utf8)
         let chunks = Array("\r\n\r\n1\r\na\r\n2\r\nbc\r\n0\r\n\r\n".utf8)
@@ -59,7 +59,7 @@ import Testing
         if !isAllowed { #expect(client.get("/a")?["Cache-Status"]?.hasPrefix("imgcache; hit") == true) }
     }
 
-    @Test func `the command starts the server that lies beside it`() async throws {
+    @Test func `the command starts the server that is next to it`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 2, size: 1000))
         let server = try await ServerProcess(
             origin: origin.url(""), executable: CommandRunner.built("imgcache"), leading: ["serve"])

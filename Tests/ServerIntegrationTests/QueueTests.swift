@@ -4,7 +4,7 @@ import Testing
 @Suite(.fewAtATime) struct QueueTests {
     @Test
     func
-        `when the queue is full, a request is refused with 503 and told when to ask again; those in it get their turn`()
+        `when the queue is full, new requests get 503 with Retry-After, and queued ones are answered`()
         async throws
     {
         let gate = Gate()

@@ -21,7 +21,7 @@ import Testing
         ].map { "\($0):\(target.port)" }
     }
 
-    @Test func `a host that nobody allowed, or that is not written plainly`() async throws {
+    @Test func `an image URL with a host that is not allowed or not written plainly is refused`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 2, size: 1000))
         let server = try await ServerProcess(origin: origin.url(""))
         let client = try Client(server.port)
@@ -48,7 +48,7 @@ import Testing
         #expect(origin.connections == 0)
     }
 
-    @Test func `a host that is allowed by its name, and is this machine by its address`() async throws {
+    @Test func `an allowed host name with a local or private address is refused`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 2, size: 1000))
         // A name with a dot at its end cannot be allowed.
         let allowed = hosts.filter { !$0.contains(".:") } + ["169.254.169.254", "10.0.0.1"]
@@ -63,7 +63,7 @@ import Testing
         #expect(target.connections == 0)
     }
 
-    @Test func `a redirect of the origin's`() async throws {
+    @Test func `a redirect of the origin to a refused address is not followed`() async throws {
         let port = target.port
         let origin = try ScriptedOrigin { request in
             let place = request.target.split(separator: "?").last.map(String.init)?.removingPercentEncoding ?? ""
@@ -94,7 +94,7 @@ import Testing
     }()
 
     @Test(.enabled(if: maySetNames))
-    func `a name that changes what it means while the server runs`() async throws {
+    func `a host name whose address changes while the server runs is refused`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 2, size: 1000))
         let files = try TestDirectory()
         func set(_ names: String) throws {
@@ -121,7 +121,7 @@ import Testing
         #expect(target.connections == 0)
     }
 
-    @Test func `a proxy of the environment, which would ask in the server's place, is not used`() async throws {
+    @Test func `a proxy from the environment is not used`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 2, size: 1000))
         let server = try await ServerProcess(
             origin: origin.url(""),

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `an SVG is refused by name`() async throws {
+    @Test func `an SVG is refused with a message that names the format`() async throws {
         let origin = try origin()
         let server = try await ServerProcess(origin: origin.url(""))
         for path in ["/image/w=50/a.svg", "/image/f=auto/a.svg"] {
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `a request for something else of an SVG changes nothing for those that get it as it is`() async throws {
+    @Test func `a refused conversion of an SVG does not affect requests for the original`() async throws {
         let origin = try origin()
         let server = try await ServerProcess(origin: origin.url(""), "--svg", "pass", "--negative-ttl", "5m")
         let client = try Client(server.port)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `with --svg pass it is sent as it is, without rights, and fetched once`() async throws {
+    @Test func `--svg pass sends an SVG unchanged and sandboxed, and fetches it once`() async throws {
         let origin = try origin()
         let server = try await ServerProcess(origin: origin.url(""), "--svg", "pass")
         let client = try Client(server.port)
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: ["w=50", "f=png", "w=50,h=50,blur=2", "frame=1", "radius=3", "w=50,f=webp"])
-    func `a size, an effect or a format is refused, and the original is sent afterwards`(options: String) async throws {
+    func `--svg pass refuses a size, an effect or a format, but sends the original`(options: String) async throws {
         let origin = try origin()
         let server = try await ServerProcess(origin: origin.url(""), "--svg", "pass")
         let client = try Client(server.port)
@@ -88,7 +88,7 @@ import Testing
         #expect(response.status == 200 && response.body == Self.svg)
     }
 
-    @Test func `what is no SVG in plain XML, or a large one, is not passed`() async throws {
+    @Test func `--svg pass refuses a file that is large or not plain SVG`() async throws {
         let origin = try origin()
         let server = try await ServerProcess(origin: origin.url(""), "--svg", "pass")
         let client = try Client(server.port)

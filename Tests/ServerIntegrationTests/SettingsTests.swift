@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test
-    func `the command line wins over the environment, the environment over the file; secrets are left out`()
+    func `the command line overrides the environment, which overrides the file, and secrets are not printed`()
         async throws
     {
         let outcome = try await run(
@@ -40,7 +40,9 @@ import Testing
         #expect(!outcome.output.contains("hidden") && !outcome.output.contains("word@"))
     }
 
-    @Test func `--check says nothing of right settings, and a file may have comments and last commas`() async throws {
+    @Test func `--check prints nothing for valid settings, also from a file with comments and trailing commas`()
+        async throws
+    {
         let file = "{\n  // where\n  \"origin\": \"http://a\", /* once */\n}\n"
         let right = try await run("--check", file: file)
         #expect(right.ending == .exited(0) && right.output.isEmpty && right.errorOutput.isEmpty, "\(right)")
@@ -118,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `mistakes on the command line and in the environment are named as they stand there`() async throws {
+    @Test func `an invalid option or environment variable is reported under its own name`() async throws {
         let option = try await run("--origin", "http://a", "--retry-after", "soon")
         #expect(option.ending == .exited(2))
         #expect(option.errorOutput.contains("--retry-after \"soon\""), "\(option)")
@@ -137,7 +139,7 @@ import Testing
 
     @Test
     func
-        `an address that is taken and a cache folder that cannot be used may pass: the exit code is 1, so that a supervisor tries again`()
+        `a taken address or an unusable cache folder causes exit code 1, so that a supervisor tries again`()
         async throws
     {
         let origin = try ScriptedOrigin { _ in [] }
@@ -155,7 +157,7 @@ import Testing
     }
 
     @Test
-    func `a store that a newer version made ends the service with exit code 6 and its path, unless it may be emptied`()
+    func `a store that a newer version made causes exit code 6, unless it may be emptied`()
         async throws
     {
         let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 100))
@@ -186,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func `no log says a secret, however much it says`() async throws {
+    @Test func `no log contains a secret, even at the level trace`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 100))
         let server = try await ServerProcess(
             origin: "http://user:hunter2@127.0.0.1:\(origin.port)", "--log-level", "trace", "--admin-token",

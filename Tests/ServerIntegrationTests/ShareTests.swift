@@ -50,7 +50,7 @@ import Testing
         #expect(isGivenBack, "what was held is given back")
     }
 
-    @Test func `one client does not take all connections, and is told when to come again`() async throws {
+    @Test func `one client cannot take all connections, and is refused with Retry-After`() async throws {
         let origin = try ScriptedOrigin(serving: Self.file)
         let server = try await ServerProcess(
             origin: origin.url(""), "--max-connections", "12", "--retry-after", "5")

@@ -89,7 +89,7 @@ struct SharedStoreTests {
         #expect(origin.requests.count == 3)
     }
 
-    @Test func `fleets with other prefixes share nothing, nor does what is private`() async throws {
+    @Test func `fleets with different prefixes share nothing, and private responses are never shared`() async throws {
         let (store, origin) = (try await store(), try origin())
         let secret = try self.origin(cacheControl: "private, max-age=600")
         for prefix in ["red", "blue"] {
@@ -106,7 +106,7 @@ struct SharedStoreTests {
         #expect(secret.requests.count == 2)
     }
 
-    @Test func `without credentials, with wrong ones and without a store the service serves`() async throws {
+    @Test func `the service works without a store, without credentials and with wrong ones`() async throws {
         let (store, origin) = (try await store(), try origin())
         let wrong = try await server(origin, store.endpoint, secret: "wrong")
         // At the start, before anything was asked for, and once.

@@ -55,7 +55,7 @@ import Testing
         #expect(server.log.allSatisfy { $0["cut_short"] == nil }, "\(server.log)")
     }
 
-    @Test func `the time to take an answer runs anew with each piece of it`() async throws {
+    @Test func `the write timeout restarts with each part that the client reads`() async throws {
         let origin = try Self.origin()
         let server = try await ServerProcess(origin: origin.url(""), "--write-timeout", "6s")
         let whole = try warm(server)
@@ -86,7 +86,7 @@ import Testing
         Issue.record("no pause was shorter than half of the time-out")
     }
 
-    @Test func `a server that stops lets a client take what has been written for it`() async throws {
+    @Test func `a stopping server lets a client read the response that was written for it`() async throws {
         let origin = try Self.origin()
         let server = try await ServerProcess(origin: origin.url(""))
         let whole = try warm(server)
@@ -114,7 +114,7 @@ import Testing
         if !isSanitized() { #expect(server.residentMemory - before < 32 << 20) }
     }
 
-    @Test func `a connection over which much is asked keeps nothing of what it has read`() async throws {
+    @Test func `a connection with many requests does not keep the bytes that it has read`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 7, size: 100))
         let server = try await ServerProcess(origin: origin.url(""), "--max-header-size", "64KiB")
         let client = try Client(server.port)

@@ -94,7 +94,7 @@ import Testing
         return observer
     }
 
-    @Test func `a handler answers at once, later, or piece by piece, and the observer is told of each request's end`()
+    @Test func `a handler answers at once, later or in pieces, and the observer sees the end of each request`()
         async throws
     {
         let observer = try await serve { port in
@@ -116,7 +116,7 @@ import Testing
         #expect(records.map(\.isCutShort) == [false, false, false, false, true])
     }
 
-    @Test func `the handler is not asked for what is no request`() async throws {
+    @Test func `the handler is not called for a malformed request`() async throws {
         let observer = try await serve { port in
             let answer = try Client(port).ask("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
             #expect(answer?.status == 400)

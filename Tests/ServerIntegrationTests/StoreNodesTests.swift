@@ -54,7 +54,8 @@ struct StoreNodesTests {
         (Int(path.split(separator: "-").last ?? "") ?? 0) % NumberedPictures.count
     }
 
-    @Test func `a volume server and a gateway are killed under load, and nothing is lost or wrong`() async throws {
+    @Test func `a volume server and a gateway killed under load lose no data and cause no wrong response`() async throws
+    {
         let store = try await SeaweedCluster()
         let isGone = Gate()
         let origin = try NumberedPictures.origin { isGone.isOpen }

@@ -51,7 +51,7 @@ import Testing
         #expect(collector.requests.allSatisfy { $0.request.path == "/v1/traces" && sent("x-key", $0) == "one" })
     }
 
-    @Test func `a collector that is away delays nobody, and is told once`() async throws {
+    @Test func `an unavailable trace collector delays no response and is reported once`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 8, size: 1000))
         let collector = try collector(status: 503)
         let server = try await ServerProcess(

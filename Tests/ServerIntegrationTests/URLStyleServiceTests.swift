@@ -31,7 +31,7 @@ import Testing
         ("imgproxy", "/unsafe/rs:fill:30:20:1/plain/a.jpg@png"),
         ("thumbor", "/unsafe/30x20/filters:format(png)/a.jpg"), ("imagor", "/unsafe/30x20/filters:format(png)/a.jpg"),
     ])
-    func `an image under another service's URL is the one under this service's, stored once`(
+    func `an image under another service's URL is the same stored image as under this service's`(
         _ style: String, _ theirs: String
     ) async throws {
         let origin = try Self.origin()
@@ -48,7 +48,7 @@ import Testing
         #expect(await server.logs { $0.contains { $0["target"] as? String == theirs } }, "\(server.log)")
     }
 
-    @Test func `a signature is checked, replaces one of this service's, and is needed`() async throws {
+    @Test func `another service's URL needs a valid signature, which replaces this service's own`() async throws {
         let origin = try Self.origin()
         let (directory, path) = try keyFile("my-security-key\n")
         let own = try keyFile("k:\(Data(repeating: 7, count: 32).base64EncodedString())\n")
@@ -81,7 +81,7 @@ import Testing
         #expect(origin.requests.isEmpty)
     }
 
-    @Test func `clients are told no lifetime beyond the expiry of the URL, and get a 403 after it`() async throws {
+    @Test func `a response's lifetime ends with the expiry of its URL, which then gets 403`() async throws {
         let origin = try Self.origin()
         let server = try await ServerProcess(
             origin: origin.url(""), "--url-style", "imgproxy", "--default-ttl", "1h", "--min-ttl", "1h")
@@ -104,7 +104,7 @@ import Testing
         (["--url-style-keys", "/dev/null"], "needs url-style"),
         (["--url-style", "imgproxy", "--url-style-keys", "/proc/version"], "cannot be used"),
     ])
-    func `settings that do not fit are said`(_ options: [String], _ text: String) async throws {
+    func `invalid settings of the URL style are reported`(_ options: [String], _ text: String) async throws {
         let directory = try TestDirectory()
         let process = try ChildProcess(
             ServerProcess.executable,

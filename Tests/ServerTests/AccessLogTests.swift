@@ -6,7 +6,7 @@ import Testing
 @testable import imgcache_server
 
 struct AccessLogTests {
-    @Test func `the access log has no signature in it, whatever the request came to`() {
+    @Test func `the access log contains no signature, not even in an error`() {
         let client = ClientAddress("192.0.2.7")
         let head = RequestHead(method: .get, target: .path("/a?imgcache-sig=secret"))
         let record = RequestRecord(
@@ -17,7 +17,7 @@ struct AccessLogTests {
         #expect(line.contains("connection refused"))
     }
 
-    @Test func `the access log shows nothing that changes how a terminal shows it`() {
+    @Test func `the access log contains only ASCII characters and no password`() {
         let client = ClientAddress("192.0.2.7")
         let head = RequestHead(
             method: .get, target: .path("/a"), fields: [.userAgent: "http://me:secret@a.example/ \u{202E}x\u{9B}31m"])
@@ -27,7 +27,7 @@ struct AccessLogTests {
         #expect(line.unicodeScalars.allSatisfy(\.isASCII) && !line.contains("secret"), "\(line)")
     }
 
-    @Test func `moments as logs write them`() {
+    @Test func `times in a log are written in UTC with milliseconds`() {
         for (seconds, text) in [
             (0, "1970-01-01T00:00:00.000Z"), (951_782_400.5, "2000-02-29T00:00:00.500Z"),
             (1_795_282_516.971, "2026-11-21T17:35:16.971Z"), (1_798_761_599.999, "2026-12-31T23:59:59.999Z"),

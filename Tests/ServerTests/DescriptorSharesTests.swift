@@ -12,7 +12,7 @@ struct DescriptorSharesTests {
         return DescriptorShares(of: descriptors, wanted: wanted, maxRequests: requests, others: others)
     }
 
-    @Test func `all that may be open fits into the descriptors`() {
+    @Test func `the shares of all limits fit into the file descriptors`() {
         for descriptors in [0, 30, 64, 80, 100, 200, 500, 1024, 4096, 20_000, 65_536, 1_000_000] {
             for (requests, reads) in [(1, 0), (16, 64), (1024, 0), (1024, 64)] {
                 let granted = shares(of: descriptors, reads: reads, requests: requests).granted
@@ -27,12 +27,12 @@ struct DescriptorSharesTests {
         }
     }
 
-    @Test func `where there are enough, everything is as configured`() {
+    @Test func `with enough file descriptors, all limits are as configured`() {
         let shares = shares(of: 65_536, reads: 64)
         #expect(shares.granted == shares.wanted)
     }
 
-    @Test func `connections beyond the number of requests need one each`() {
+    @Test func `each connection beyond the number of requests needs one descriptor`() {
         let few = shares(of: 5000, requests: 100).granted.connections
         #expect(shares(of: 6000, requests: 100).granted.connections - few == 900)
     }
@@ -53,5 +53,5 @@ struct DescriptorSharesTests {
         #expect(configuration.maxIdleConnections == few.granted.transfers)
     }
 
-    @Test func `what is open is counted`() { #expect(DescriptorLimit.used > 2) }
+    @Test func `the open file descriptors are counted`() { #expect(DescriptorLimit.used > 2) }
 }

@@ -18,7 +18,7 @@ struct OriginSettingTests {
         return try SettingSources(options: options, environment: [:], file: path).configuration()
     }
 
-    @Test func `an origin has the service's settings, and its own in place of them`() throws {
+    @Test func `an origin inherits the service's settings unless it has its own`() throws {
         let configuration = try configuration(
             """
             {
@@ -104,7 +104,9 @@ struct OriginSettingTests {
         (#""a b": {}"#, "origins.a b: is no name"),
         (#""default": {"match": "/a/", "url": "https://a"}"#, "origins.default: is the name of"),
     ])
-    func `an error is named with its line and its setting`(origin: String, message: String) throws {
+    func `an error in an origin's settings is reported with its line and setting`(origin: String, message: String)
+        throws
+    {
         let error = #expect(throws: SettingError.self) {
             try configuration("{\n\"origin\": \"https://rest.example\",\n\"origins\": {\n  \(origin)\n}}")
         }
@@ -130,7 +132,9 @@ struct OriginSettingTests {
         (#"{"origins": {}}"#, "origin: is missing"),
         (#"{\#n"max-requests": 0, "origin": "https://a"}"#, ":2: max-requests \"0\""),
     ])
-    func `so is one of several`(file: String, message: String) throws {
+    func `an error in the configuration of several origins is reported with its place`(file: String, message: String)
+        throws
+    {
         let error = #expect(throws: SettingError.self) { try configuration(file) }
         #expect(error.map { "\($0)" }?.contains(message) == true, "\(String(describing: error))")
     }
@@ -142,7 +146,7 @@ struct OriginSettingTests {
             ("gs://photos/a", [:], "https://storage.googleapis.com/photos/a", "auto"),
             ("gs://photos/a", ["s3-endpoint": "http://127.0.0.1:9"], "http://127.0.0.1:9/photos/a", "auto"),
         ] as [(String, [String: String], String, String)])
-    func `a bucket is in the store of its kind`(
+    func `the kind of a bucket determines its store's URL and region`(
         origin: String, settings: [String: String], url: String, region: String
     ) throws {
         let options = settings.merging(["origin": origin]) { $1 }
@@ -151,7 +155,7 @@ struct OriginSettingTests {
         #expect(location.base.url?.normalized == url && location.bucket?.region == region)
     }
 
-    @Test func `what is printed can be read again, and has no secrets`() throws {
+    @Test func `printed settings can be read again and contain no secrets`() throws {
         let file = """
             {
               "origin": "https://user:word@rest.example/base", "listen": "127.0.0.1:8090", "admin": "off", "capacity": "3GiB",

@@ -13,7 +13,7 @@ struct RepeatedSettingTests {
         #expect(error?.description.hasSuffix("is specified more than once") == true)
     }
 
-    @Test func `a list may be given bit by bit`() throws {
+    @Test func `a list setting may be given in several parts`() throws {
         #expect(try CommandLineOptions(["--widths", "1", "--widths=2,3"]).options["widths"] == "1,2,3")
     }
 
@@ -26,7 +26,7 @@ struct RepeatedSettingTests {
         (#"{"origins": {"a": {"url": "x", "match": ["/a/", "/a/"], "url": "y"}}}"#, "origins.a.url"),
         (#"{}"#, nil),
     ])
-    func `a key that stands in the file twice is found`(json: String, key: String?) {
+    func `a key that occurs twice in the settings file is found`(json: String, key: String?) {
         #expect(SettingFileKeys(json.utf8).repeated?.joined(separator: ".") == key)
     }
 

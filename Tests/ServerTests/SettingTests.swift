@@ -26,7 +26,7 @@ struct SettingTests {
         #expect(setting.text(read) == text)
     }
 
-    @Test func `the page on serving tells every setting, its default, and whether SIGHUP takes it over`() throws {
+    @Test func `the page on serving lists every setting, its default and whether SIGHUP reloads it`() throws {
         var page = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath()
         for _ in 0..<3 { page = page.deletingLastPathComponent() }
         page = page.appendingPathComponent("Sources/ImageProxy/ImageProxy.docc/Serving.md")
@@ -78,7 +78,7 @@ struct SettingTests {
         #expect(Set(names).count == names.count)
     }
 
-    @Test func `numbers of bytes`() {
+    @Test func `a number of bytes is read with or without a unit`() {
         for (text, bytes) in [("4096", 4096), ("64k", 65_536), ("1.5KiB", 1536), ("2MB", 2_000_000), ("1GiB", 1 << 30)]
         {
             #expect(SettingText.bytes(text) == Int64(bytes), "\(text)")
@@ -88,7 +88,7 @@ struct SettingTests {
         }
     }
 
-    @Test func `lengths of time`() {
+    @Test func `a duration is read with or without a unit`() {
         for (text, duration) in [
             ("30", Duration.seconds(30)), ("250ms", .milliseconds(250)), ("1.5s", .milliseconds(1500)),
             ("5m", .seconds(300)), ("1h", .seconds(3600)),
@@ -101,12 +101,15 @@ struct SettingTests {
     }
 
     @Test(arguments: ["127.0.0.1:8080", "[::1]:8080", "localhost:0"])
-    func `addresses to listen on`(text: String) { #expect(ListenAddress(text)?.description == text) }
+    func `an address with a port to listen on is accepted`(text: String) {
+        #expect(ListenAddress(text)?.description == text)
+    }
 
     @Test(arguments: ["8080", ":8080", "::1:8080", "a:99999", "a:", "[]:80", ""])
-    func `no addresses`(text: String) { #expect(ListenAddress(text) == nil) }
+    func `an invalid address to listen on is rejected`(text: String) { #expect(ListenAddress(text) == nil) }
 
-    @Test func `what can be reloaded is taken over, the rest is named; after an error everything stays`() throws {
+    @Test func `a reload applies the settings that it can, names the others and changes nothing after an error`() throws
+    {
         let current = CurrentConfiguration(try configuration(options: ["queue-length": "1", "widths": "100"]))
         let new = try configuration(options: ["queue-length": "2", "max-url-length": "100"])
         #expect(try current.reload(new) == ["max-url-length"])
@@ -130,7 +133,7 @@ struct SettingTests {
         var lengths: [Int] = []
     }
 
-    @Test func `the key rules of the cache directory hold, and the settings add to them`() throws {
+    @Test func `the settings add key rules to those of the cache directory`() throws {
         let directory = try TestDirectory()
         let options = [
             "cache-dir": directory.path, "ignored-parameters": "token", "signed-hosts": "a.example",
@@ -150,7 +153,7 @@ struct SettingTests {
         #expect(error?.problem.contains("keys.ignores is not known") == true, "\(String(describing: error))")
     }
 
-    @Test func `files of watermarks and fallback images are read with the settings, and not again`() throws {
+    @Test func `the files of watermarks and fallback images are read once, with the settings`() throws {
         let directory = try TestDirectory()
         let image = try DecodedImage(width: 3, height: 2) { _ in }
         let (path, options) = (

@@ -26,7 +26,7 @@ import Testing
     ]
 
     @Test(arguments: ["public, max-age=60", "s-maxage=60", "must-revalidate, max-age=60"])
-    func `a response that says it is for everybody answers every client, with whatever credentials`(
+    func `a response marked as shared answers every client, whatever its credentials`(
         cacheControl: String
     ) async throws {
         let origin = try origin(cacheControl)
@@ -37,7 +37,7 @@ import Testing
         #expect(origin.requests.count == 2 && origin.requests.last?.request["If-None-Match"] != nil)
     }
 
-    @Test func `any other response to credentials is stored for nobody`() async throws {
+    @Test func `a response to credentials is not reused unless it is marked as shared`() async throws {
         let origin = try origin("max-age=60")
         for fields in clients { _ = try await cache.forward(request(origin.url(), .get, fields)).bytes() }
         // The second client's may be stored, and is not for those with credentials.
@@ -46,7 +46,7 @@ import Testing
         #expect(origin.requests.count == 4)
     }
 
-    @Test func `credentials that Vary names select`() async throws {
+    @Test func `credentials select the variant if Vary names them`() async throws {
         let origin = try origin("public, max-age=60", vary: "Authorization")
         for fields in clients { _ = try await cache.forward(request(origin.url(), .get, fields)).bytes() }
         #expect(origin.requests.count == 3)

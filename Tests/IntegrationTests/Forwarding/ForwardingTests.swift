@@ -26,7 +26,7 @@ import Testing
 
     // MARK: Files
 
-    @Test func `a file goes through while it is stored, and the next one is a hit`() async throws {
+    @Test func `a file is delivered while it is stored, and the next request is a hit`() async throws {
         let origin = try origin()
         let first = try await cache.forward(request(origin.url()))
         #expect(first.head.status == .ok)
@@ -54,7 +54,9 @@ import Testing
         #expect(received == small.content.bytes())
     }
 
-    @Test func `all who ask while a body arrives share one request, and one who leaves stops nothing`() async throws {
+    @Test func `clients that ask during a download share one request, and one that leaves does not stop it`()
+        async throws
+    {
         let gate = Gate()
         let origin = try origin { behaviour, _ in behaviour.bodyGate = (1_000_000, gate) }
         let url = origin.url()
@@ -75,7 +77,7 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test func `a cut origin is resumed by range under the reader`() async throws {
+    @Test func `a transfer that the origin cuts is resumed by range while a client reads it`() async throws {
         let origin = try origin { behaviour, request in
             behaviour.cutAfter = request["range"] == nil ? 1_200_000 : request.number < 3 ? 600_000 : nil
         }
@@ -85,7 +87,7 @@ import Testing
         #expect(origin.bodyBytesSent < 3_000_000 + 2 * 262_144 + 100_000)
     }
 
-    @Test func `when the version changes under the reader, its content ends with an error, and the next one is right`()
+    @Test func `a version change during a transfer ends its content with an error`()
         async throws
     {
         let other = Representation(seed: 92, size: 2_000_000)
@@ -105,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: [200, 503])
-    func `when what follows a cut may not be stored, the reader's content ends with an error`(code: Int) async throws {
+    func `a cut transfer ends its content with an error if the rest may not be stored`(code: Int) async throws {
         let origin = try ScriptedOrigin { [representation] request in
             guard request.number > 1 else { return Behaviour(representation).with { $0.cutAfter = 1_200_000 } }
             if code == 503 { return .status(code) }
@@ -117,7 +119,7 @@ import Testing
         #expect(origin.requests.count == 2)
     }
 
-    @Test func `a range of what is not stored is answered as soon as its bytes are there`() async throws {
+    @Test func `a range of an unstored file is answered as soon as its bytes arrive`() async throws {
         let gate = Gate()
         let origin = try origin { behaviour, _ in behaviour.bodyGate = (1_000_000, gate) }
         let answer = try await cache.forward(request(origin.url(), .get, [.range: "bytes=100-600000"]))
@@ -136,7 +138,7 @@ import Testing
         #expect(origin.requests.first?["if-none-match"] == nil)
     }
 
-    @Test func `variants of one URL are told apart, also while the first one arrives`() async throws {
+    @Test func `variants of one URL are kept apart, even while the first one arrives`() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { request in
             var representation = Representation(seed: request["accept"] == "image/webp" ? 1 : 2, size: 600_000)
@@ -151,7 +153,9 @@ import Testing
         #expect(origin.requests.count == 2)
     }
 
-    @Test func `a stale file is confirmed, and served stale when the origin fails and may be`() async throws {
+    @Test func `a stale file is revalidated, and served stale if the origin fails and stale-if-error allows it`()
+        async throws
+    {
         let mode = Locked(0)
         let origin = try origin(Representation(seed: 5, size: 10_000, cacheControl: "max-age=60, stale-if-error=600")) {
             behaviour, _ in if mode.withLock({ $0 }) == 1 { behaviour.status = 503 }
@@ -169,7 +173,7 @@ import Testing
         #expect(try await stale.bytes() == Content(seed: 5, size: 10_000).bytes())
     }
 
-    @Test func `stale-while-revalidate serves at once and asks behind the answer`() async throws {
+    @Test func `stale-while-revalidate serves at once and revalidates in the background`() async throws {
         let origin = try origin(
             Representation(seed: 5, size: 10_000, cacheControl: "max-age=60, stale-while-revalidate=600"))
         _ = try await cache.forward(request(origin.url())).bytes()
@@ -182,7 +186,7 @@ import Testing
 
     /// Neither the stored response nor the pace of a reader ends the transfer of a response that is not stored.
     @Test(arguments: ["no-store", "private"])
-    func `what is asked behind a stale answer ends also if it is large and not stored`(
+    func `a revalidation in the background ends even if its response is large and not stored`(
         cacheControl: String
     ) async throws {
         let origin = try ScriptedOrigin { request in
@@ -230,7 +234,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `what is removed or replaced is forgotten in memory at once`(byPost: Bool) async throws {
+    func `a removed or replaced response is forgotten in memory at once`(byPost: Bool) async throws {
         let origin = try origin(Representation(seed: 6, size: 20_000))
         let url = origin.url("/small")
         _ = try await cache.forward(request(url)).bytes()
@@ -244,7 +248,7 @@ import Testing
         #expect(cache.hotResponse(for: request(url)) == nil)
     }
 
-    @Test func `a variant in memory answers only those whom Vary does not tell apart`() async throws {
+    @Test func `a variant in memory answers only requests that match its Vary fields`() async throws {
         var representation = Representation(seed: 6, size: 20_000)
         representation.fields = [("Vary", "Accept")]
         let origin = try origin(representation)
@@ -257,7 +261,7 @@ import Testing
 
     // MARK: What is not stored
 
-    @Test func `what must not be stored is passed to each who asks, at their own pace`() async throws {
+    @Test func `a response that must not be stored is passed on to each client separately`() async throws {
         let origin = try origin(Representation(seed: 9, size: 2_000_000, cacheControl: "no-store"))
         for _ in 0..<2 {
             let answer = try await cache.forward(request(origin.url()))
@@ -269,7 +273,7 @@ import Testing
         #expect(try await cache.statistics().entries == 0)
     }
 
-    @Test func `a reader who stops reading stops the origin of what is passed, and nobody else's`() async throws {
+    @Test func `a client that stops reading ends only its own transfer of an unstored response`() async throws {
         let origin = try origin(Representation(seed: 9, size: 8_000_000, cacheControl: "private"))
         let answer = try await cache.forward(request(origin.url()))
         var iterator = try #require(answer.body).makeAsyncIterator()
@@ -291,7 +295,7 @@ import Testing
     }
 
     @Test(arguments: [404, 410, 500, 503, 418])
-    func `an error status is an answer with its page`(code: Int) async throws {
+    func `an error status is passed on with its page`(code: Int) async throws {
         let origin = try ScriptedOrigin { _ in .status(code) }
         let answer = try await cache.forward(request(origin.url()))
         #expect(answer.head.status.code == code)
@@ -310,7 +314,7 @@ import Testing
         await #expect(throws: ImageCacheError.self) { _ = try await cache.file(for: request(origin.url())) }
     }
 
-    @Test func `an error does not touch what is held of a file, which is continued later`() async throws {
+    @Test func `an error status does not affect a partial, which is resumed later`() async throws {
         let origin = try origin { behaviour, request in
             switch request.number {
             case 1, 2, 3: behaviour.cutAfter = request.number == 1 ? 1_500_000 : 0
@@ -327,7 +331,7 @@ import Testing
         #expect(origin.requests.last?["range"] != nil)
     }
 
-    @Test func `a redirect is an answer, and stored if it may be`() async throws {
+    @Test func `a redirect is passed on, and stored if that is allowed`() async throws {
         let origin = try ScriptedOrigin { _ in .redirect(to: "/other", status: 301, cacheControl: "max-age=60") }
         for _ in 0..<2 {
             let answer = try await cache.forward(request(origin.url()))
@@ -337,7 +341,7 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test func `other methods are sent on with their content, and one that works makes what is stored invalid`()
+    @Test func `other methods are passed on with their content, and a successful one invalidates the stored response`()
         async throws
     {
         let origin = try origin()
@@ -368,7 +372,7 @@ import Testing
         #expect(try await cache.forward(request(gone.url(), .head)).head.status == .notFound)
     }
 
-    @Test func `hop-by-hop fields of an answer end here, the others go on`() async throws {
+    @Test func `hop-by-hop fields of a response are removed, and the others are passed on`() async throws {
         let fields = [("Connection", "X-Hop"), ("X-Hop", "1"), ("Keep-Alive", "timeout=5"), ("X-End", "2")]
         for cacheControl in ["max-age=60", "no-store"] {
             var representation = Representation(seed: 1, size: 10, cacheControl: cacheControl)
@@ -382,7 +386,7 @@ import Testing
         }
     }
 
-    @Test func `interim responses are told to who asked`() async throws {
+    @Test func `interim responses are passed on to the client that asked`() async throws {
         let origin = try ScriptedOrigin(script: { [representation] request in
             [.raw("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")]
                 + Behaviour(representation).script(for: request)

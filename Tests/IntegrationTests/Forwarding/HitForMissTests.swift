@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `an answer for one client alone keeps nothing from being stored for the others`() async throws {
+    @Test func `a response for one client does not keep later ones from being stored for others`() async throws {
         let origin = try origin()
         let url = origin.url()
         let own = try await cache.forward(request(url, .get, [.cookie: "a=b"]))
@@ -38,7 +38,7 @@ import Testing
         #expect(origin.requests.count == 2)
     }
 
-    @Test func `once an answer may be stored, all who ask share it while it arrives`() async throws {
+    @Test func `clients share a storable response while it arrives, even after a private one`() async throws {
         let gate = Gate()
         let origin = try origin { behaviour, request in
             if request["cookie"] == nil { behaviour.bodyGate = (300_000, gate) }
@@ -54,7 +54,7 @@ import Testing
         #expect(origin.requests.count == 2)
     }
 
-    @Test func `a cookie that an answer sets is given to the one who asked, and to nobody else`() async throws {
+    @Test func `a Set-Cookie field is passed on only to the client that caused it`() async throws {
         let number = Locked(0)
         let origin = try ScriptedOrigin(script: { request in
             let own = number.withLock { number in

@@ -110,7 +110,7 @@ import Testing
     // MARK: Under way
 
     @Test(arguments: Way.allCases)
-    func `a fill that began before an invalidation is handed out and not stored, and nobody joins it any more`(way: Way)
+    func `a fill that began before an invalidation is delivered, but neither stored nor joined`(way: Way)
         async throws
     {
         let gate = Gate()
@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a thumbnail's original that was under way is not what later ones are made of`(way: Way) async throws {
+    func `an original in transit during an invalidation is not used for later thumbnails`(way: Way) async throws {
         let gate = Gate()
         let origin = try origin()
         let held = try ScriptedOrigin { [version] request in
@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test(arguments: Way.allCases)
-    func `a decode that was under way is handed to those who wait, and is neither stored nor kept`(way: Way)
+    func `a decode in progress during an invalidation is delivered, but neither stored nor kept in memory`(way: Way)
         async throws
     {
         let origin = try origin()
@@ -209,7 +209,7 @@ import Testing
     // MARK: In memory
 
     @Test(arguments: Way.allCases)
-    func `small files and thumbnails in memory end with an invalidation by another process`(way: Way) async throws {
+    func `an invalidation by another process removes small files and thumbnails from memory`(way: Way) async throws {
         let origin = try origin()
         let (url, picture) = (origin.url("/a"), origin.url("/a.png"))
         for _ in 0..<2 {
@@ -278,7 +278,7 @@ import Testing
 
     /// The content of a POST's response that is still on its way to a slow client: passed on, or stored for later GETs.
     @Test(arguments: [false, true])
-    func `a POST invalidates once: when its head comes, and not what is stored while its content comes`(
+    func `a POST invalidates once, when its head arrives, and not again while its content arrives`(
         isStored: Bool
     ) async throws {
         let gate = Gate()
@@ -312,7 +312,7 @@ import Testing
 
     // MARK: Order
 
-    @Test func `what was asked for earlier does not take the place of what was asked for later`() async throws {
+    @Test func `a response to an earlier request does not replace that to a later one`() async throws {
         let gate = Gate()
         let origin = try origin(gate: gate, size: 900_000)
         let url = origin.url("/a")
@@ -325,7 +325,7 @@ import Testing
         #expect(try await get(url) == 2)
     }
 
-    @Test func `a download whose file must be stored is confirmed by the origin after a purge, with no byte twice`()
+    @Test func `a purged download is completed after a revalidation, without fetching a byte twice`()
         async throws
     {
         let gate = Gate()

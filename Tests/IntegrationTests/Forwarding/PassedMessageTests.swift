@@ -23,7 +23,9 @@ import Testing
         ("/a//../b", "/a/b"), ("/pf?", "/pf?"), ("/pf", "/pf"), ("/a?b=%2e%2e/../c", "/a?b=%2e%2e/../c"),
         ("/%7euser/%2fx%2Fy?%41", "/%7euser/%2fx%2Fy?%41"), ("/...%2e/.a/..b", "/...%2e/.a/..b"),
     ])
-    func `what is asked is what the answer is stored under, and spelt as it was given`(given: String, sent: String)
+    func `the request target is sent to the origin as in the cache key, with the client's spelling`(
+        given: String, sent: String
+    )
         async throws
     {
         let origin = try origin([("Cache-Control", "max-age=60")])
@@ -31,7 +33,7 @@ import Testing
         #expect(origin.requests.map(\.request.target) == [sent])
     }
 
-    @Test func `an escaped way up does not put one resource in the place of another`() async throws {
+    @Test func `an escaped dot segment does not replace one resource with another`() async throws {
         let origin = try ScriptedOrigin(script: { request in
             let body = Array(request.target.utf8)
             return [
@@ -61,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.post, .put, .patch])
-    func `a request without content says so`(method: HTTPRequest.Method) async throws {
+    func `a request without content is sent with a Content-Length of 0`(method: HTTPRequest.Method) async throws {
         let origin = try origin()
         _ = try await cache.forward(request(origin.url(), method)).bytes()
         _ = try await cache.forward(request(origin.url(), .delete, body: [])).bytes()
@@ -70,7 +72,7 @@ import Testing
         #expect(origin.requests.map(\.request.method) == [method.rawValue, "DELETE"])
     }
 
-    @Test func `bytes that are no text go through in both directions, also out of the store`() async throws {
+    @Test func `field values that are not text pass in both directions, also out of the store`() async throws {
         let value: [UInt8] = [0xFF, 0xE9] + Array("abc".utf8) + [0xC3, 0x28]
         let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nCache-Control: max-age=60\r\nX-Bytes: ".utf8)
         let origin = try ScriptedOrigin(script: { _ in [.body(head + value + Array("\r\n\r\nok".utf8))] })
@@ -92,7 +94,7 @@ import Testing
     // MARK: Framing
 
     @Test(arguments: [true, false])
-    func `chunks win over a length, which goes`(isStored: Bool) async throws {
+    func `chunked framing takes precedence over Content-Length`(isStored: Bool) async throws {
         let head = [
             ("Content-Length", "2"), ("Transfer-Encoding", "chunked"),
             ("Cache-Control", isStored ? "max-age=60" : "no-store"),
@@ -108,7 +110,7 @@ import Testing
         #expect(origin.requests.count == (isStored ? 1 : 2))
     }
 
-    @Test func `a part that nobody asked for is passed on as it is, and kept for nobody`() async throws {
+    @Test func `a 206 that was not requested is passed on unchanged and not stored`() async throws {
         let origin = try ScriptedOrigin(script: { request in
             let part: [(name: String, value: String)] = [
                 ("Content-Range", "bytes 0-9/100"), ("Content-Length", "10"), ("Cache-Control", "max-age=60"),

@@ -60,7 +60,7 @@ import Testing
         #expect(try await cache.forward(request(origin.url())).head.status == .ok)
     }
 
-    @Test func `what a session gets is not stored for all without explicit freshness`() async throws {
+    @Test func `a response to a cookie is not shared without explicit freshness`() async throws {
         let origin = try ScriptedOrigin(behaviour: { request in
             let old = Date(timeIntervalSince1970: 1_600_000_000)
             return Behaviour(

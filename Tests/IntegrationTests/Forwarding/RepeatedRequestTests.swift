@@ -12,7 +12,7 @@ import Testing
     init() throws { proxy = try ProxyCache() }
 
     @Test(arguments: [HTTPRequest.Method.post, .patch, .put, .delete])
-    func `what changes something is sent once, though the connection dies that was used before`(
+    func `an unsafe request is sent once, even if its reused connection dies`(
         method: HTTPRequest.Method
     ) async throws {
         let origin = try ScriptedOrigin(script: { request in
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.get, .put, .delete, .post])
-    func `an answer that is passed on and cut is not asked for again`(method: HTTPRequest.Method) async throws {
+    func `a response that is passed on and cut is not requested again`(method: HTTPRequest.Method) async throws {
         let origin = try ScriptedOrigin { _ in
             Behaviour(Representation(seed: 1, size: 600_000, cacheControl: "no-store")).with { $0.cutAfter = 300_000 }
         }
@@ -38,7 +38,7 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test func `an answer that is being stored and cannot be continued is not asked for again either`() async throws {
+    @Test func `a response that is being stored, cut and not resumable is not requested again`() async throws {
         let origin = try ScriptedOrigin { _ in
             Behaviour(Representation(seed: 1, size: 600_000, etag: "")).with { $0.cutAfter = 300_000 }
         }
@@ -47,7 +47,7 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test func `an error status is an answer to HEAD, at once`() async throws {
+    @Test func `an error status is passed on for HEAD, without a retry`() async throws {
         let origin = try ScriptedOrigin { _ in .status(503) }
         #expect(try await cache.forward(request(origin.url(), .head)).head.status.code == 503)
         #expect(origin.requests.count == 1)
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: [HTTPRequest.Method.post, .put, .delete])
-    func `a request that changes something makes what was made of the original invalid too`(
+    func `an unsafe request also invalidates the images derived from the original`(
         method: HTTPRequest.Method
     ) async throws {
         let pictures = [try picture(red: 250), try picture(red: 5)]

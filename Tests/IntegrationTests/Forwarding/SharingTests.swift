@@ -37,7 +37,7 @@ import Testing
 
     // MARK: Following (D11)
 
-    @Test func `a proxied GET gets the head and the growing body of a file that is downloaded for somebody else`()
+    @Test func `a proxied GET joins a running download and gets its head and growing body`()
         async throws
     {
         let gate = Gate()
@@ -62,7 +62,7 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test func `a file that is proxied to somebody is not fetched twice`() async throws {
+    @Test func `a file that is being proxied is not fetched a second time`() async throws {
         let gate = Gate()
         let origin = try origin(gate)
         let answer = try await cache.forward(request(origin.url("/a")))
@@ -85,7 +85,7 @@ import Testing
         #expect(representation.content.equalsFile(at: outcome.lines.first ?? ""))
     }
 
-    @Test func `a proxied GET follows no file behind a redirect`() async throws {
+    @Test func `a proxied GET does not join a download behind a redirect`() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { [representation] request in
             if request.path == "/a" { return .redirect(to: "/b") }
@@ -100,7 +100,7 @@ import Testing
 
     // MARK: Terms (D14, N6)
 
-    @Test func `who wants a fresher response does not join what began before`() async throws {
+    @Test func `a request for a fresher response does not join an earlier download`() async throws {
         let gate = Gate()
         let newer = Representation(seed: 96, size: 1000)
         let origin = try origin(gate) { behaviour, request in
@@ -113,7 +113,7 @@ import Testing
         #expect(try await first.bytes() == representation.content.bytes())
     }
 
-    @Test func `a wrong SHA-256 of one request is no other's failure`() async throws {
+    @Test func `a wrong SHA-256 in one request does not fail another request`() async throws {
         let gate = Gate()
         let origin = try origin(gate)
         var wrong = request(origin.url("/a"))
@@ -178,7 +178,7 @@ import Testing
 
     // MARK: A stopped process (N3)
 
-    @Test func `a stopped process that holds a key hangs nobody, and goes on when it is let`() async throws {
+    @Test func `a stopped process that holds a key blocks no other process, and resumes when continued`() async throws {
         let gate = Gate()
         let origin = try origin(gate)
         let url = origin.url("/a")

@@ -45,7 +45,7 @@ import Testing
         [("Content-Location", "/other"), ("Cache-Control", "max-age=60")], [("Cache-Control", "max-age=60")],
         [("Content-Location", "self")], [("Content-Location", "self"), ("Cache-Control", "no-store, max-age=60")],
     ])
-    func `any other POST's response is passed on, and answers nobody else`(fields: [(String, String)]) async throws {
+    func `any other POST's response is passed on and not reused`(fields: [(String, String)]) async throws {
         let origin = try origin(fields.map { (name: $0.0, value: $0.1) })
         let posted = try await page(origin, .post)
         #expect(posted.bytes.count == 400_000 && !posted.how.contains("stored"))

@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `a second sync asks for the array alone, and takes over what changed and went`() async throws {
+    @Test func `a second sync fetches only changed records and removes deleted ones`() async throws {
         #expect(try await sync().ending == .exited(0))
         let pages = server.pages
         let unchanged = try await sync()
@@ -81,7 +81,7 @@ import Testing
         #expect(Set(try await stored()) == Set(expected()))
     }
 
-    @Test func `with If-Modified-Since the array has only what changed and went`() async throws {
+    @Test func `--if-modified-since syncs an array of only the changes`() async throws {
         server.setFaults { $0.sendsDeltas = true }
         #expect(try await sync("--if-modified-since").ending == .exited(0))
         #expect(try await sync("--if-modified-since").lines.count == 1)
@@ -103,7 +103,7 @@ import Testing
         #expect(try await sync("--if-modified-since", "--ids", "http://127.0.0.1/{since}").ending == .exited(2))
     }
 
-    @Test func `within the interval the server is not asked`() async throws {
+    @Test func `sync sends no request within the interval`() async throws {
         var arguments = server.arguments()
         arguments[try #require(arguments.firstIndex(of: "--interval")) + 1] = "1h"
         #expect(try await work.command.run(arguments).ending == .exited(0))
@@ -112,7 +112,7 @@ import Testing
         #expect(server.origin.requests.count == requests)
     }
 
-    @Test func `ids that no page brings are reported, stay pending, and come later`() async throws {
+    @Test func `ids that no page contains are reported, stay pending and are fetched later`() async throws {
         server.setFaults { $0.missing = [999, 900] }
         let outcome = try await sync()
         #expect(outcome.ending == .exited(4), "\(outcome)")
@@ -125,7 +125,7 @@ import Testing
         #expect(try await stored() == expected())
     }
 
-    @Test func `after an error what was stored stays, and the next run goes on`() async throws {
+    @Test func `a failed sync keeps the stored records, and the next run resumes`() async throws {
         server.setFaults { $0.failsEvery = 3 }
         let outcome = try await sync("--page-size", "20", "-j", "1")
         #expect(outcome.ending == .exited(4), "\(outcome)")
@@ -144,7 +144,7 @@ import Testing
             (nil, "{]", "line 1, byte 1"),
             (nil, "[{\"name\":1}]", "an object with an \"id\""),
         ] as [(String?, String?, String)])
-    func `bad input is one error with its place, and loses nothing`(
+    func `invalid input to a sync is one error with its place, and no record is lost`(
         _ array: String?, _ page: String?, _ message: String
     ) async throws {
         #expect(try await sync().ending == .exited(0))
@@ -164,7 +164,7 @@ import Testing
         #expect(try await stored() == expected())
     }
 
-    @Test func `one owner's list is not another's, and goes with the owner`() async throws {
+    @Test func `one owner's list is separate from another's and is removed with its owner`() async throws {
         server.setList([ListOrigin.Item(id: 7, version: 1)], of: "bob")
         #expect(try await sync().ending == .exited(0))
         #expect(try await sync(user: "bob").ending == .exited(0))
@@ -211,7 +211,7 @@ import Testing
         #expect(try await work.run("path", server.origin.url("/file/4"), "--owner", "ann").ending == .exited(0))
     }
 
-    @Test func `two processes on one list ask for each record once, and both tell it`() async throws {
+    @Test func `two processes that sync one list request each record once, and both report it`() async throws {
         server.setFaults { $0.pageDelay = 400 }
         let first = try work.command.start(server.arguments() + ["--page-size", "25", "-j", "2"])
         #expect(await server.origin.waits { $0.contains { $0.request.path == "/ann/page" } })
@@ -225,7 +225,8 @@ import Testing
         #expect(try await stored() == expected())
     }
 
-    @Test(.enabled(if: Tmpfs.unavailableReason == nil)) func `a full disk is one error, and loses nothing`()
+    @Test(.enabled(if: Tmpfs.unavailableReason == nil))
+    func `a full disk ends a sync with one error and without a lost record`()
         async throws
     {
         let disk = try Tmpfs(size: 90 << 20)

@@ -40,7 +40,7 @@ import Testing
         return records
     }
 
-    @Test func `kills at random moments lose nothing, of two users in turn`() async throws {
+    @Test func `a sync of two users that is killed at random moments loses no record`() async throws {
         let wanted = Soak.count("IMGCACHE_SOAK_KILLS", usual: 60)
         var generator = SeededGenerator(for: "SyncKill")
         var kills = 0
@@ -119,7 +119,7 @@ import Testing
         #expect(try await stored("ann") == Dictionary(uniqueKeysWithValues: listed))
     }
 
-    @Test func `an array that breaks off at its end leaves nothing behind for the next one`() async throws {
+    @Test func `an array that breaks off at its end does not affect the next sync`() async throws {
         let arguments = server.arguments() + ["--page-size", "2000"]
         server.setList(items(6001, version: 1), of: "ann")
         try await expectSynced(arguments)
@@ -133,7 +133,7 @@ import Testing
         try await expectSynced(arguments)
     }
 
-    @Test func `a sync that is killed while it takes a large array over leaves nothing behind for the next one`()
+    @Test func `a sync that is killed while it applies a large array does not affect the next sync`()
         async throws
     {
         var generator = SeededGenerator(for: "SyncKill, large")

@@ -31,7 +31,7 @@ import Testing
         try await work.command.run(["pin", name, "--retry", "0"] + arguments)
     }
 
-    @Test func `a set is downloaded, stays through eviction, prune and clear, and is let go`() async throws {
+    @Test func `a pinned set survives eviction, prune and clear until it is unpinned`() async throws {
         let outcome = try await pin("trip", ["--json", "--capacity", "8MiB"] + urls(10))
         #expect(outcome.ending == .exited(0), "\(outcome)")
         #expect(outcome.lines == [#"{"bytes":2000000,"failed":[],"name":"trip","present":10,"total":10}"#])
@@ -51,7 +51,7 @@ import Testing
         #expect(try await work.fetch("--offline", urls(1)[0]).ending == .exited(7))
     }
 
-    @Test func `what fails is told with its reason, and tried again`() async throws {
+    @Test func `a failed file of a set is reported with its reason and tried again`() async throws {
         let outcome = try await pin("trip", ["--json", origin.url("/none")] + urls(2))
         #expect(outcome.ending == .exited(4), "\(outcome)")
         let set = try #require(outcome.objects.first)
@@ -62,7 +62,7 @@ import Testing
         #expect(try await pin("other", []).ending == .exited(7))
     }
 
-    @Test func `a set that does not fit beside other pins is refused with the figures`() async throws {
+    @Test func `a set that does not fit next to other pins is refused with the figures`() async throws {
         #expect(try await pin("one", ["--capacity", "8MiB"] + urls(14, size: 300_000)).ending == .exited(0))
         let outcome = try await pin("other", (50..<80).map { origin.url("/\($0)/300000") })
         #expect(outcome.ending == .exited(6), "\(outcome)")
@@ -77,7 +77,7 @@ import Testing
         #expect(DiskUsage.bytes(at: work.cache) <= 8 << 20)
     }
 
-    @Test func `a set that was killed is gone on with by the next command that fetches`() async throws {
+    @Test func `a set whose download was killed is resumed by the next command that fetches`() async throws {
         var generator = SeededGenerator(for: "PinCommand")
         for round in 0..<16 {
             let name = "set \(round)"
@@ -108,7 +108,7 @@ import Testing
         try await work.expectNoOrphans()
     }
 
-    @Test func `a list that gives sizes is refused before the first request`() async throws {
+    @Test func `a list whose sizes exceed the capacity is refused before the first request`() async throws {
         let metalink = work.output("set.meta4")
         let files = (1...3).map {
             "<file name=\"\($0)\"><size>3000000</size><url>\(origin.url("/\($0)/3000000"))</url></file>"
@@ -136,7 +136,7 @@ import Testing
         #expect(try await work.fetch("--retry", "0", origin.url("/strict/9/1000")).ending == .exited(3))
     }
 
-    @Test func `refresh asks whether the files still hold`() async throws {
+    @Test func `--refresh revalidates the files of a pinned set`() async throws {
         #expect(try await pin("trip", urls(3)).ending == .exited(0))
         #expect(try await pin("trip", []).ending == .exited(0))
         #expect(origin.requests.count == 3)
@@ -145,7 +145,7 @@ import Testing
         #expect(origin.requests.suffix(3).allSatisfy { $0.status == 304 })
     }
 
-    @Test func `prune and clear take pins when they are told to`() async throws {
+    @Test func `prune and clear remove pinned files only with --pinned`() async throws {
         for command in [["prune", "--to", "0"], ["clear"]] {
             #expect(try await pin("trip", urls(3)).ending == .exited(0))
             _ = try await work.command.run(command)

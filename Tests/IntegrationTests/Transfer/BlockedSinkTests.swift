@@ -148,7 +148,7 @@ import Transfer
     }
 
     @Test(arguments: [Call.begin, .write])
-    func `a transfer that is cancelled while its sink blocks gives the sink what had come, and ends it once`(
+    func `a transfer that is cancelled while its sink blocks delivers the received bytes and ends once`(
         _ call: Call
     ) async throws {
         let transfer = try await blockedTransfer(in: call)

@@ -38,7 +38,7 @@ import Transfer
             "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::ffff:0:127.0.0.1]", "[64:ff9b::7f00:1]", "%31%32%37.0.0.1",
             "user@127.0.0.1", "127.0.0.1%2f",
         ])
-    func `this machine under another name is not connected to`(_ host: String) async throws {
+    func `this machine is not connected to under another name or spelling`(_ host: String) async throws {
         let origin = try ScriptedOrigin(serving: representation)
         let error = await error(engine(), "http://\(host):\(origin.port)/")
         let code = try #require(error?.code)
@@ -55,7 +55,7 @@ import Transfer
             "http://100.100.100.200/", "http://192.168.0.1/", "https://172.16.0.1/", "http://224.0.0.1/",
             "http://255.255.255.255/",
         ])
-    func `addresses inside are refused at once, without a try again`(_ url: String) async throws {
+    func `private addresses are refused at once, without a retry`(_ url: String) async throws {
         let error = try #require(await error(engine(), url))
         #expect(error.code == .addressRefused, "\(error)")
         #expect(error.message.contains("is no public address"))
@@ -70,7 +70,7 @@ import Transfer
         #expect(origin.connections == 1)
     }
 
-    @Test func `the origin that is named is connected to, under that host and port only`() async throws {
+    @Test func `an excepted origin is connected to only under its own host and port`() async throws {
         let origin = try ScriptedOrigin(serving: representation)
         let other = try ScriptedOrigin(serving: representation)
         let engine = engine(except: origin)
@@ -89,7 +89,7 @@ import Transfer
     }
 
     @Test(arguments: ["http://169.254.169.254/", "http://[::ffff:169.254.169.254]/", "LOCALHOST", "OTHER"])
-    func `a redirect is judged like a request`(_ target: String) async throws {
+    func `a redirect's target is checked like that of a request`(_ target: String) async throws {
         let other = try ScriptedOrigin(serving: representation)
         let origin = try ScriptedOrigin { request in
             switch target {
@@ -109,7 +109,7 @@ import Transfer
         #expect(result.outcome == .body)
     }
 
-    @Test func `a proxy is refused, for it would connect to what it likes`() async throws {
+    @Test func `a proxy is refused if addresses are restricted`() async throws {
         let proxy = try ScriptedOrigin(serving: representation)
         let error = await failure { () throws(TransferError) in
             try await engine(except: proxy).run(

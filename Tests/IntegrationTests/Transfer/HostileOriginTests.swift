@@ -24,7 +24,7 @@ import Transfer
         return (error, sink, origin.requests.count)
     }
 
-    @Test func `a head without end`() async throws {
+    @Test func `a head without end is a protocol violation`() async throws {
         let line = "X-Filler: " + String(repeating: "x", count: 4000) + "\r\n"
         let steps = [OriginStep.raw("HTTP/1.1 200 OK\r\n")] + Array(repeating: OriginStep.raw(line), count: 500)
         let (error, sink, attempts) = try await error(from: steps)
@@ -33,7 +33,7 @@ import Transfer
         #expect(sink.begins == 0)
     }
 
-    @Test func `a head line without end`() async throws {
+    @Test func `a head line without end is a protocol violation`() async throws {
         let piece = OriginStep.raw(String(repeating: "x", count: 10_000))
         let (error, sink, _) = try await error(
             from: [.raw("HTTP/1.1 200 OK\r\nX-Filler: ")] + Array(repeating: piece, count: 200))
@@ -41,14 +41,14 @@ import Transfer
         #expect(sink.begins == 0)
     }
 
-    @Test func `interim responses without end`() async throws {
+    @Test func `endless interim responses are a protocol violation`() async throws {
         let hint = OriginStep.raw("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
         let (error, _, attempts) = try await error(from: Array(repeating: hint, count: 1000))
         #expect(error?.code == .protocolViolation)
         #expect(attempts == 1)
     }
 
-    @Test func `a head that dribbles`() async throws {
+    @Test func `a head that arrives too slowly counts as a stall`() async throws {
         let steps = "HTTP/1.1 200 OK\r\nX: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy".flatMap { character in
             [OriginStep.raw(String(character)), .pause(milliseconds: 20)]
         }
@@ -59,21 +59,21 @@ import Transfer
         #expect(error?.code == .stalled)
     }
 
-    @Test func `silence`() async throws {
+    @Test func `a silent origin counts as a stall and is tried again`() async throws {
         let (error, _, attempts) = try await error(from: [.stall]) { $0.options.stallTimeout = .milliseconds(100) }
         #expect(error?.code == .stalled)
         #expect(attempts == 2)
     }
 
     @Test(arguments: ["", "garbage\r\n\r\n", "SSH-2.0-OpenSSH\r\n", "HTTP/9.9 abc\r\n\r\n", "\u{0}\u{1}\u{2}\r\n"])
-    func `what is no HTTP`(_ text: String) async throws {
+    func `a response that is not HTTP is an error`(_ text: String) async throws {
         let (error, sink, _) = try await error(from: [.raw(text), .cut(reset: false)])
         #expect(error != nil)
         #expect(error?.code == (text.isEmpty ? .connect : .protocolViolation))
         #expect(sink.begins == 0)
     }
 
-    @Test func `contradictory lengths`() async throws {
+    @Test func `contradictory lengths are a protocol violation`() async throws {
         let (error, sink, attempts) = try await error(from: [
             .head(status: 200, fields: [("Content-Length", "10"), ("Content-Length", "20")]),
             .content(content, 0..<20),
@@ -84,7 +84,7 @@ import Transfer
     }
 
     @Test(arguments: ["-5", "abc", "99999999999999999999", "1e3"])
-    func `a length that is none`(_ length: String) async throws {
+    func `an invalid length is a protocol violation`(_ length: String) async throws {
         let (error, sink, _) = try await error(from: [
             .head(status: 200, fields: [("Content-Length", length)]), .content(content, 0..<20), .cut(reset: false),
         ])
@@ -93,7 +93,7 @@ import Transfer
     }
 
     @Test(arguments: ["zz\r\n", "5\r\nabcdefgh\r\n", "ffffffffffffffffff\r\n", "-1\r\n"])
-    func `broken chunks`(_ chunk: String) async throws {
+    func `broken chunks never complete a body`(_ chunk: String) async throws {
         let (error, sink, _) = try await error(from: [
             .head(status: 200, fields: [("Transfer-Encoding", "chunked")]), .raw(chunk), .cut(reset: false),
         ])
@@ -101,7 +101,7 @@ import Transfer
         #expect(!sink.calls.contains(.end(.complete)))
     }
 
-    @Test func `a chunked body that just ends`() async throws {
+    @Test func `a chunked body without its last chunk is a cut`() async throws {
         let (error, sink, _) = try await error(from: [
             .head(status: 200, fields: [("Transfer-Encoding", "chunked")]), .chunks(content, 0..<5000, chunkSize: 1000),
             .cut(reset: false),
@@ -110,7 +110,7 @@ import Transfer
         #expect(!sink.calls.contains(.end(.complete)))
     }
 
-    @Test func `trailers change nothing`() async throws {
+    @Test func `trailers change neither the head nor the body`() async throws {
         let origin = try ScriptedOrigin { [content] (_: ReceivedRequest) in
             [
                 .head(status: 200, fields: [("Transfer-Encoding", "chunked"), ("ETag", "\"v\"")]),
@@ -126,7 +126,7 @@ import Transfer
     }
 
     @Test(arguments: ["HTTP/1.1 200 OK", "HTTP/1.1 200: OK"])
-    func `a redirect's trailer that looks like a head is not the head of what follows`(_ line: String) async throws {
+    func `a redirect's trailer that looks like a head is not taken for the next head`(_ line: String) async throws {
         let origin = try ScriptedOrigin { [content] request in
             guard request.path == "/start" else {
                 return [
@@ -148,7 +148,7 @@ import Transfer
         #expect(sink.begins == 0)
     }
 
-    @Test func `a head of odd bytes, folded lines and interim responses is read`() async throws {
+    @Test func `a head with odd bytes and folded lines is read or rejected`() async throws {
         let origin = try ScriptedOrigin { [content] (_: ReceivedRequest) in
             [
                 .raw("HTTP/1.1 103 Early Hints\r\nX-Early: 1\r\n\r\n"),
@@ -196,7 +196,7 @@ import Transfer
 /// Bytes beyond an answer's end, on a connection that is used again.
 @Suite(.fewAtATime) struct SpoiledConnectionTests {
     @Test(arguments: [200, 204])
-    func `what comes beyond the end of one answer does not spoil the next`(status: Int) async throws {
+    func `bytes beyond the end of one response do not spoil the next`(status: Int) async throws {
         let content = Content(seed: 6, size: 1000)
         let isSent = Gate()
         let origin = try ScriptedOrigin { (request: ReceivedRequest) -> [OriginStep] in

@@ -82,7 +82,7 @@ import Transfer
     }
 
     @Test(arguments: ["chunked", "Chunked", "CHUNKED"])
-    func `chunks are known`(coding: String) async throws {
+    func `the transfer coding chunked is known in any letter case`(coding: String) async throws {
         let origin = try ScriptedOrigin(script: { _ in
             [.head(status: 200, fields: [("Transfer-Encoding", coding)]), .raw("5\r\nhello\r\n0\r\n\r\n")]
         })

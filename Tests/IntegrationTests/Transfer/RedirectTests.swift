@@ -13,7 +13,7 @@ import Transfer
             (301, HTTPRequest.Method.post, "GET"), (302, .post, "GET"), (303, .post, "GET"), (303, .put, "GET"),
             (307, .post, "POST"), (308, .post, "POST"), (301, .put, "PUT"), (302, .head, "HEAD"), (303, .head, "HEAD"),
         ])
-    func `which method goes on, and whether the content goes along`(
+    func `the status of a redirect decides which method and content are sent on`(
         status: Int, method: HTTPRequest.Method, then: String
     ) async throws {
         let origin = try ScriptedOrigin { [representation] request in
@@ -32,7 +32,7 @@ import Transfer
         #expect((second["Content-Type"] != nil) == (goesAlong || method == .head))
     }
 
-    @Test func `a host that may not be asked is refused before its name is resolved`() async throws {
+    @Test func `a host that is not allowed is refused before its name is resolved`() async throws {
         let origin = try ScriptedOrigin { _ in .redirect(to: "http://not-allowed.invalid/") }
         var configuration = TransferEngine.Configuration()
         configuration.addressPolicy = .publicOnly(except: [.init(host: "127.0.0.1", port: Int(origin.port))]) {
@@ -59,7 +59,7 @@ import Transfer
         #expect(result.outcome == .status && result.head.status == .found && origin.requests.count == 1)
     }
 
-    @Test func `bytes of a Location that are not ASCII, and percents that are no escapes, are escaped`() async throws {
+    @Test func `non-ASCII bytes and invalid percent signs in a Location are escaped`() async throws {
         let origin = try ScriptedOrigin(script: { [representation] request in
             guard request.path == "/start" else { return Behaviour(representation).script(for: request) }
             return [
@@ -89,7 +89,7 @@ import Transfer
         #expect(origin.requests(to: "/b").map { $0["If-None-Match"] != nil } == [true, false, false])
     }
 
-    @Test func `nobody at a port, or no such name, is told after one more try`() async throws {
+    @Test func `a refused connection or an unknown host is reported after one retry`() async throws {
         let stopped = try ScriptedOrigin(serving: representation)
         let refused = stopped.url()
         stopped.stop()

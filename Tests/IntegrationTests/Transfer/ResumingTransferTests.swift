@@ -41,7 +41,7 @@ import Transfer
         #expect(origin.requests[1]["range"] == "bytes=60000-")
     }
 
-    @Test func `a cut in a chunked body is resumed at what has come, and the total is learnt`() async throws {
+    @Test func `a cut chunked body is resumed where it ended, and its total becomes known`() async throws {
         let origin = try ScriptedOrigin { [representation] request in
             var behaviour = Behaviour(representation)
             behaviour.framing = .chunked
@@ -55,7 +55,7 @@ import Transfer
         #expect(sink.calls.contains(.begin(.range(100_000..<500_000, total: 500_000))))
     }
 
-    @Test func `only the holes of a partial are fetched, one after the other, without counting as retries`()
+    @Test func `only the gaps of a partial are fetched, in order, and do not count as retries`()
         async throws
     {
         let origin = try ScriptedOrigin(serving: representation)
@@ -77,7 +77,7 @@ import Transfer
         #expect(counts == counts.sorted())
     }
 
-    @Test func `when all is held, one byte proves it`() async throws {
+    @Test func `a complete partial is confirmed by one byte`() async throws {
         let origin = try ScriptedOrigin(serving: representation)
         let sink = PartialSink(holding: [0..<500_000], of: representation, url: origin.url())
         let result = try await TransferEngine().run(TransferRequest(testing: origin.url()), into: sink)
@@ -86,7 +86,7 @@ import Transfer
         #expect(sink.calls == [.held, .begin(.alreadyComplete(total: 500_000)), .end(.complete)])
     }
 
-    @Test func `when all is held of a body of unknown length, a 416 with its ETag proves it`() async throws {
+    @Test func `a complete partial of unknown length is confirmed by a 416 with its ETag`() async throws {
         let origin = try ScriptedOrigin(serving: representation)
         let sink = PartialSink(holding: [0..<500_000], of: representation, totalKnown: false, url: origin.url())
         let result = try await TransferEngine().run(TransferRequest(testing: origin.url()), into: sink)
@@ -96,7 +96,7 @@ import Transfer
         #expect(sink.calls == [.held, .begin(.alreadyComplete(total: 500_000)), .end(.complete)])
     }
 
-    @Test func `a 416 with the right total and no ETag is not believed before the last byte's 206`() async throws {
+    @Test func `a 416 without an ETag is not believed until a 206 confirms the last byte`() async throws {
         let origin = try ScriptedOrigin { [representation] request in
             request["range"] == "bytes=500000-"
                 ? Behaviour.status(416, fields: [("Content-Range", "bytes */500000")]) : Behaviour(representation)
@@ -108,7 +108,7 @@ import Transfer
         #expect(sink.begins == 1)
     }
 
-    @Test func `a changed representation is taken whole, and said`() async throws {
+    @Test func `a changed representation is transferred whole and reported as a restart`() async throws {
         let changed = Representation(seed: 8, size: 480_000)
         let origin = try ScriptedOrigin { [representation] request in
             var behaviour = Behaviour(request.number == 1 ? representation : changed)
@@ -169,7 +169,7 @@ import Transfer
         #expect(result.bytesReceived == representation.size)
     }
 
-    @Test func `a 206 that is shorter than it says is a cut, and what came of it counts`() async throws {
+    @Test func `a 206 shorter than its Content-Range is a cut, and its bytes count`() async throws {
         let origin = try ScriptedOrigin { [representation] request in
             var behaviour = Behaviour(representation)
             if request.number == 1 { behaviour.cutAfter = 200_000 }
@@ -239,7 +239,7 @@ import Transfer
         #expect(result.bytesReceived == 700_000)
     }
 
-    @Test func `cuts without end come to an end when nothing can be resumed`() async throws {
+    @Test func `endless cuts end the transfer if nothing can be resumed`() async throws {
         let weaker = Representation(seed: 7, size: 500_000, etag: "")
         let origin = try ScriptedOrigin { request in
             var behaviour = Behaviour(weaker)
@@ -267,7 +267,7 @@ import Transfer
         #expect(origin.requests.map { $0["range"] } == [nil, nil])
     }
 
-    @Test func `an error status between two attempts leaves what is held alone`() async throws {
+    @Test func `an error status between two attempts keeps the held bytes`() async throws {
         let origin = try ScriptedOrigin { [representation] request in
             var behaviour = Behaviour(representation)
             if request.number == 1 { behaviour.cutAfter = 300_000 }
@@ -281,7 +281,7 @@ import Transfer
         #expect(origin.requests.last?["range"] == "bytes=300000-")
     }
 
-    @Test func `a mirror behind a redirect starts over, though ETag and total are equal`() async throws {
+    @Test func `a partial of another resource starts over, even if ETag and total are equal`() async throws {
         let mirror = try ScriptedOrigin(serving: representation)
         let sink = PartialSink(holding: [0..<100_000], of: representation, url: "http://elsewhere.example/a")
         let result = try await TransferEngine().run(TransferRequest(testing: mirror.url()), into: sink)

@@ -12,7 +12,7 @@ import Transfer
     // MARK: Statuses
 
     @Test(arguments: [400, 401, 403, 404, 410, 501])
-    func `an error status is an answer, at once, and its page never reaches the sink`(_ status: Int) async throws {
+    func `an error status ends the transfer at once, and its page never reaches the sink`(_ status: Int) async throws {
         let origin = try ScriptedOrigin { _ in .status(status) }
         let sink = PartialSink()
         let result = try await TransferEngine().run(TransferRequest(testing: origin.url()), into: sink)
@@ -23,7 +23,7 @@ import Transfer
     }
 
     @Test(arguments: [408, 425, 429, 500, 502, 503, 504])
-    func `a passing error status is tried again`(_ status: Int) async throws {
+    func `a temporary error status is tried again`(_ status: Int) async throws {
         let origin = try ScriptedOrigin { [representation] in
             $0.number < 3 ? .status(status) : Behaviour(representation)
         }
@@ -34,7 +34,7 @@ import Transfer
         #expect(sink.bytes == representation.content.bytes())
     }
 
-    @Test func `an empty query is sent, and not to where a redirect leads`() async throws {
+    @Test func `an empty query is sent, but not to a redirect's target`() async throws {
         let origin = try ScriptedOrigin { [representation] in
             $0.target == "/a?" ? .redirect(to: "/b/../c%2E") : Behaviour(representation)
         }
@@ -54,7 +54,7 @@ import Transfer
     }
 
     @Test(arguments: ["3600", httpDate(Date() + 7200)])
-    func `a Retry-After beyond the limit, in either form, ends it at once`(_ value: String) async throws {
+    func `a Retry-After beyond the limit, as seconds or as a date, ends the retries`(_ value: String) async throws {
         let origin = try ScriptedOrigin { _ in .status(503, fields: [("Retry-After", value)]) }
         let result = try await TransferEngine().run(TransferRequest(testing: origin.url()), into: PartialSink())
         #expect(result.attempts == 1)
@@ -75,7 +75,7 @@ import Transfer
         #expect(pauses == [.seconds(1)])
     }
 
-    @Test func `a large error page costs its connection, not its bytes`() async throws {
+    @Test func `a large error page is abandoned with its connection`() async throws {
         let page = Representation(seed: 1, size: 50_000_000)
         let origin = try ScriptedOrigin { request in
             [
@@ -131,7 +131,7 @@ import Transfer
         #expect(origin.requests.map(\.request.method) == ["HEAD"])
     }
 
-    @Test func `an empty body is a body`() async throws {
+    @Test func `an empty body is a complete body`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 0))
         let sink = PartialSink()
         let result = try await TransferEngine().run(TransferRequest(testing: origin.url()), into: sink)
@@ -140,7 +140,7 @@ import Transfer
     }
 
     @Test(arguments: ["POST", "PUT", "REPORT"])
-    func `content is sent, and a request that may have had an effect is not repeated`(_ method: String) async throws {
+    func `a request with content is sent once and not repeated`(_ method: String) async throws {
         let origin = try ScriptedOrigin { [representation] request in
             request.method == "POST" ? .status(503) : Behaviour(representation)
         }
@@ -155,7 +155,7 @@ import Transfer
         #expect(origin.requests.first?.request.body == content)
     }
 
-    @Test func `a range in the request is refused: it is the engine's own`() async throws {
+    @Test func `a range in the request is refused`() async throws {
         let error = await failure { () throws(TransferError) in
             try await TransferEngine().run(
                 TransferRequest(testing: "http://127.0.0.1/") { $0.fields[.range] = "bytes=0-1" },
@@ -225,7 +225,7 @@ import Transfer
     }
 
     @Test(arguments: [false, true])
-    func `credentials go to their own origin only, another port is another origin`(inURL: Bool) async throws {
+    func `credentials are sent only to their own origin, to which the port belongs`(inURL: Bool) async throws {
         let other = try ScriptedOrigin(serving: representation)
         let origin = try ScriptedOrigin { [other] request in
             request.path == "/out" ? .redirect(to: other.url("/in")) : .redirect(to: "/out")
@@ -259,7 +259,7 @@ import Transfer
         #expect(other.requests.map { $0["authorization"] } == [nil])
     }
 
-    @Test func `netrc has credentials for its host, the user's own file is not read unasked`() async throws {
+    @Test func `a given netrc file provides its host's credentials, and the user's own is not read`() async throws {
         let directory = try TestDirectory()
         let netrc = directory.path("netrc")
         try "machine 127.0.0.1 login me password hidden\n".write(toFile: netrc, atomically: true, encoding: .utf8)
@@ -309,7 +309,7 @@ import Transfer
         #expect(proxy.requests.map(\.request.target) == ["http://nowhere.invalid/x"])
     }
 
-    @Test func `user agent and fields are sent, and no field can be smuggled in`() async throws {
+    @Test func `the user agent and the fields are sent without allowing field injection`() async throws {
         let origin = try ScriptedOrigin(serving: representation)
         let name = try #require(HTTPField.Name("X-Empty"))
         _ = try await TransferEngine().run(
@@ -329,7 +329,7 @@ import Transfer
 
     // MARK: Limits
 
-    @Test func `at most so many at once per origin and in all, the more important first`() async throws {
+    @Test func `concurrent transfers are limited per origin and in total, and start by priority`() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { [representation] request in
             var behaviour = Behaviour(representation)
@@ -385,7 +385,7 @@ import Transfer
         #expect(result.outcome == .body)
     }
 
-    @Test func `a stalled body is given up, and what came is kept`() async throws {
+    @Test func `a stalled transfer ends and keeps the received bytes`() async throws {
         let origin = try ScriptedOrigin { [representation] _ in
             var behaviour = Behaviour(representation)
             behaviour.stallAfter = 50_000
@@ -484,7 +484,7 @@ import Transfer
         #expect(sink.bytes == representation.content.bytes())
     }
 
-    @Test func `a cancelled task ends its transfer, and keeps what came`() async throws {
+    @Test func `a cancelled task ends its transfer and keeps the received bytes`() async throws {
         let origin = try ScriptedOrigin { [representation] _ in
             var behaviour = Behaviour(representation)
             behaviour.stallAfter = 50_000
@@ -532,7 +532,7 @@ import Transfer
         #expect(sink.calls == [.held])
     }
 
-    @Test func `the sink's handle cancels too`() async throws {
+    @Test func `a sink's handle cancels its transfer`() async throws {
         let origin = try ScriptedOrigin { [representation] _ in
             var behaviour = Behaviour(representation)
             behaviour.stallAfter = 50_000
@@ -547,7 +547,7 @@ import Transfer
     }
 
     @Test(arguments: ["begin", "write", "end"])
-    func `a sink that throws ends the transfer with its reason, and the engine goes on`(_ call: String) async throws {
+    func `a sink that throws ends its own transfer with its reason, and no other`(_ call: String) async throws {
         let origin = try ScriptedOrigin(serving: representation)
         let engine = TransferEngine()
         let sink = PartialSink(throwing: call)
@@ -564,7 +564,7 @@ import Transfer
         #expect(result.outcome == .body)
     }
 
-    @Test func `an engine that is shut down cancels what runs and takes nothing more`() async throws {
+    @Test func `an engine that is shut down cancels running transfers and accepts no more`() async throws {
         let origin = try ScriptedOrigin { _ in [.stall] }
         let engine = TransferEngine()
         let run = Task { try await engine.run(TransferRequest(testing: origin.url()), into: PartialSink()) }

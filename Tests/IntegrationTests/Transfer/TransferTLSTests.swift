@@ -46,7 +46,7 @@ struct TransferTLSTests {
         withExtendedLifetime(nginx) {}
     }
 
-    @Test func `with the authority's certificate, or when told not to look, the body arrives and is resumed`()
+    @Test func `a body arrives and is resumed over TLS with the authority's certificate, or unverified`()
         async throws
     {
         let authority = try await TestCA()
@@ -80,7 +80,7 @@ struct TransferTLSTests {
         #expect(error?.attempts == 1)
     }
 
-    @Test func `HTTP/2 carries several transfers at once, and their holes`() async throws {
+    @Test func `HTTP/2 carries several transfers and their gaps at once`() async throws {
         let authority = try await TestCA()
         let port = try freePort()
         let nginx = try await nginx(authority, directives: "listen 127.0.0.1:\(port) ssl http2;\n")

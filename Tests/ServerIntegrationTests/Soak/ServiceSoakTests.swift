@@ -5,7 +5,7 @@ import Testing
 /// The service with everything at once, as `Soak/service_soak.py` drives it: for a few seconds, or for `IMGCACHE_SOAK_MINUTES`.
 /// With `IMGCACHE_SOAK_OUTPUT`, a folder, memory and descriptors over time are left there as `service.csv` and `service.svg`.
 @Suite(.fewAtATime(limit: .seconds(300))) struct ServiceSoakTests {
-    @Test func `whatever happens at once, no response is wrong, and nothing is held for ever`() async throws {
+    @Test func `under a mixed load, no response is wrong, and nothing is held forever`() async throws {
         let environment = ProcessInfo.processInfo.environment
         let seconds = environment["IMGCACHE_SOAK_MINUTES"].flatMap { Double($0) }.map { $0 * 60 } ?? 12
         let script = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
