@@ -95,6 +95,19 @@ import Testing
         }
     }
 
+    @Test(arguments: LinkMode.allCases, [true, false])
+    func `an export in any mode replaces a link to a body, and not the body`(mode: LinkMode, exists: Bool) throws {
+        let former = try test.store.put("former", pattern(1000, seed: 9))
+        let path = test.store.path(of: former)
+        #expect(symlink(path, self.path("new")) == 0)
+        if !exists { try test.store.remove(former) }
+        let files = DiskUsage.files(at: "\(test.path)/bodies").count
+        try stored().export(to: self.path("new"), overwrite: true, mode: mode)
+        #expect(bytes("new") == body)
+        #expect(DiskUsage.files(at: "\(test.path)/bodies").count == files)
+        if exists { #expect(try test.store.read("former") == pattern(1000, seed: 9)) }
+    }
+
     @Test(arguments: LinkMode.allCases)
     func `an export in any mode writes into a device`(mode: LinkMode) throws {
         try stored().export(to: "/dev/null", overwrite: true, mode: mode)

@@ -38,6 +38,22 @@ import Testing
         #expect(origin.requests.count == 2)
     }
 
+    static let modes = ["clone", "copy", "hardlink", "symlink"]
+
+    @Test(arguments: modes, modes)
+    func `a delivered file is replaced in another mode, and the store stays sound`(
+        former: String, mode: String
+    ) async throws {
+        let origin = try origin()
+        #expect(try await fetched(origin, "--link-mode", former).ending == .exited(0))
+        let outcome = try await fetched(origin, "--link-mode", mode)
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(try content("set/file.bin") == Data(Self.new.content.bytes()))
+        try await work.expectSoundStore()
+        let link = try? FileManager.default.destinationOfSymbolicLink(atPath: work.output("set/file.bin"))
+        #expect((link != nil) == (mode == "symlink"))
+    }
+
     @Test(arguments: ["changed", "foreign"])
     func `a changed or foreign file is refused before the transfer, and kept`(kind: String) async throws {
         let gate = Gate()

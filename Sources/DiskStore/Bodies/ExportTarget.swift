@@ -15,7 +15,8 @@ package enum ExportTarget: Sendable, Equatable {
     /// The number of links to follow before they count as a loop, as in the kernel.
     private static let mostLinks = 40
 
-    /// The target of a path. Symbolic links are followed, including those to a file that does not exist yet.
+    /// The target of a path. Symbolic links are followed, including those to a file that does not exist yet. A link to a body of a store is not: it
+    /// is replaced, because a body never changes.
     package init(_ path: String) throws(StoreError) {
         var target = path
         for _ in 0..<Self.mostLinks {
@@ -23,7 +24,7 @@ package enum ExportTarget: Sendable, Equatable {
                 self = .descriptor(descriptor)
                 return
             }
-            guard let next = Self.link(at: target) else {
+            guard let next = Self.link(at: target), !Self.isBody(next) else {
                 self = try Self.target(target, named: path)
                 return
             }
@@ -62,6 +63,19 @@ package enum ExportTarget: Sendable, Equatable {
         let link = String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
         guard link.utf8.first != UInt8(ascii: "/"), let folder = path.splitAtLastSlash?.folder else { return link }
         return "\(folder)/\(link)"
+    }
+
+    /// Returns true for the path of a body of a store, whether the body exists or not.
+    private static func isBody(_ path: String) -> Bool {
+        guard let folder = path.splitAtLastSlash?.folder, let absolute = realpath(String(folder), nil) else {
+            return false
+        }
+        defer { free(absolute) }
+        // As in `Paths.body(_:)`.
+        guard let bodies = String(cString: absolute).splitAtLastSlash?.folder, bodies.hasSuffix("/bodies") else {
+            return false
+        }
+        return FileStatus(at: Paths(root: String(bodies.dropLast("/bodies".count))).index) != nil
     }
 
     // MARK: Writing

@@ -93,7 +93,7 @@ final class FolderTargets: Sendable {
         let isNameKnown = naming == .tree || download.output != nil
         if isNameKnown, access(path(name(of: download)), F_OK) != 0 { return nil }
         let former = former()
-        return PresentFile(path(name(of: download, former)), writing.linkMode, former: former)
+        return PresentFile(path(name(of: download, former)), former: former)
     }
 
     /// Throws ``Failure`` if the name of a file is also a folder of another.

@@ -3,31 +3,29 @@ import ImageCache
 
 /// A file at the target of a download, as it was before the download started.
 ///
-/// It may be replaced if the store delivered it, which means that it has the bytes of the stored body from before the download. A file
-/// that the user changed has other bytes, even if its size and times are the same.
+/// It may be replaced if the store delivered it, in any mode, which means that it has the bytes of the stored body from before the download or is
+/// a link to that body. A file that the user changed has other bytes, even if its size and times are the same.
 struct PresentFile: Sendable {
     let path: String
     /// The stored body for the URL.
     private let former: CachedFile?
-    private let linkMode: LinkMode
     /// The target of a symbolic link, if it led to the former body.
     private let link: String?
 
     /// Returns `nil` if there is no file.
-    init?(_ path: String, _ linkMode: LinkMode, former: CachedFile?) {
+    init?(_ path: String, former: CachedFile?) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
         self.path = path
         self.former = former
-        self.linkMode = linkMode
-        let leads = linkMode == .symlink && former.map { linkMode.isAt(path, $0) } ?? false
+        let leads = former.map { LinkMode.symlink.isAt(path, $0) } ?? false
         link = leads ? Self.link(at: path) : nil
     }
 
     /// True if the file is still the one that the store delivered.
     var isReplaceable: Bool {
-        if linkMode == .symlink { return link != nil && Self.link(at: path) == link }
-        return former.map { linkMode.isAt(path, $0) } ?? false
+        if let link { return Self.link(at: path) == link }
+        return former.map { LinkMode.copy.isAt(path, $0) } ?? false
     }
 
     /// Throws ``Failure`` if the file is neither the expected file nor the one that the store delivered.
