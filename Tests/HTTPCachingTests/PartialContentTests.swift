@@ -27,6 +27,23 @@ struct PartialContentTests {
         #expect(cut.extent == .partial(held: [0..<10], total: 1000))
     }
 
+    @Test func `a part, a 304 and a 416 have no Content-Digest of the whole (RFC 9530 section 2)`() {
+        let digest = ("Content-Digest", "sha-256=:AA==:")
+        let whole = stored(
+            ("ETag", "\"a\""), digest, ("Repr-Digest", "sha-256=:AA==:"), ("Cache-Control", "max-age=60"),
+            extent: .complete(length: 1000))
+        for field in [("Range", "bytes=0-9"), ("Range", "bytes=2000-"), ("If-None-Match", "\"a\"")] {
+            guard let served = privateRules.served(whole, for: get(field), now: now) else {
+                Issue.record("not served: \(field)")
+                continue
+            }
+            let head = privateRules.head(of: served, from: whole)
+            let names = head.headerFields.map(\.name.canonicalName)
+            #expect(head.status != .ok && !names.contains("content-digest"), "\(head)")
+            #expect(names.contains("repr-digest") == (head.status != .rangeNotSatisfiable), "\(head)")
+        }
+    }
+
     @Test func `3.4: a 206 that has the whole is stored as a 200`() {
         let whole = privateRules.stored(
             response(206, ("Content-Range", "bytes 0-999/1000"), ("ETag", "\"a\"")), to: get(("Range", "bytes=0-")),

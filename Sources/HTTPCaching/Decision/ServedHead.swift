@@ -40,16 +40,19 @@ extension CacheRules {
             // "SHOULD NOT generate representation metadata other than" these, which a 200 would have contained: RFC
             // 9110 15.4.5.
             switch name {
-            case "content-length", "content-type", "content-encoding", "content-language", "content-range":
+            case "content-length", "content-type", "content-encoding", "content-language", "content-range",
+                "content-digest":
                 return false
             default: return true
             }
         case .rangeNotSatisfiable:
             switch name {
-            case "content-length", "content-type", "content-encoding", "content-language", "content-range": return false
+            case "content-length", "content-type", "content-encoding", "content-language", "content-range",
+                "content-digest", "repr-digest":
+                return false
             default: return true
             }
-        case .partialContent: return name != "content-range" && name != "content-length"
+        case .partialContent: return !["content-range", "content-length", "content-digest"].contains(name)
         default: return true
         }
     }

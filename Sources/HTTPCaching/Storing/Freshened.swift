@@ -59,7 +59,7 @@ extension CacheRules {
 
     private static func isExcludedFromUpdate(_ canonicalName: String) -> Bool {
         switch canonicalName {
-        case "content-length", "content-encoding", "content-range": true
+        case "content-length", "content-encoding", "content-range", "content-digest": true
         default: false
         }
     }

@@ -95,6 +95,7 @@ extension CacheRules {
     static func asWhole(_ fields: HTTPFields, length: Int64?) -> HTTPFields {
         var fields = fields
         fields[.contentRange] = nil
+        fields[.contentDigest] = nil
         fields[.contentLength] = length.map(String.init)
         return fields
     }

@@ -7,6 +7,9 @@ extension HTTPField.Name {
     /// RFC 9110 section 7.2.
     package static let host = known("Host")
 
+    /// The digest of a message's content, which is not that of the representation in a 206 (RFC 9530 section 2).
+    package static let contentDigest = known("Content-Digest")
+
     /// A name known to be a token.
     package static func known(_ name: String) -> HTTPField.Name {
         guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is no token") }

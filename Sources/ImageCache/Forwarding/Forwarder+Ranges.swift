@@ -73,6 +73,7 @@ extension Forwarder {
         length += Int64(end.prefix.count)
         var head = first.head
         head.headerFields[.contentRange] = nil
+        head.headerFields[.contentDigest] = nil
         head.headerFields[.contentType] = "multipart/byteranges; boundary=\(boundary)"
         head.headerFields[.contentLength] = String(length)
         // Cache-Status describes the first part that was not answered from the store.

@@ -36,6 +36,5 @@ enum DigestFields {
 
 extension HTTPField.Name {
     static let reprDigest = known("Repr-Digest")
-    static let contentDigest = known("Content-Digest")
     static let wantReprDigest = known("Want-Repr-Digest")
 }

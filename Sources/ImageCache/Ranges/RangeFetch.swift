@@ -274,6 +274,7 @@ final class RangeFetch: Sendable {
         var whole = head
         whole.status = .ok
         whole.fields[.contentRange] = nil
+        whole.fields[.contentDigest] = nil
         whole.fields[.contentLength] = String(total)
         let record = ResponseRecord(whole, answering: resolved, rules: fetcher.rules)
         guard total <= IncompleteBody.longest, record.validator != nil, isStorable(record.response),

@@ -386,4 +386,21 @@ import Testing
         _ = try await get(range, .proxied, of: bench)
         #expect(DiskUsage.files(at: "\(bench.cache.directory)/partials").isEmpty)
     }
+
+    @Test func `the Content-Digest of a part is not taken for that of the whole`() async throws {
+        let representation = representation
+        let name = try #require(HTTPField.Name("Content-Digest"))
+        let bench = try Bench { request in
+            var response = representation.response(to: request)
+            if response.status == .partialContent {
+                response.fields[name] = "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:"
+            }
+            return response
+        }
+        #expect(try await get(1..<10, of: bench).body == Self.content(1..<10))
+        let entry = try await bench.cache.file(for: bench.request())
+        #expect(entry.response.fields[name] == nil)
+        #expect(try await bench.get(.answer).body == Body(Self.bytes))
+        #expect(bench.transport.requests.count <= 3)
+    }
 }
