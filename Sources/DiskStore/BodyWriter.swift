@@ -361,15 +361,16 @@ package final class BodyWriter {
 
     /// Creates a body that look-ups never find, for content that must be delivered and not be stored.
     ///
-    /// It counts against the capacity and has a path while the returned value lives, and is deleted with it; after a
-    /// kill, by the next sweep or when space is needed.
+    /// It counts against the capacity and has a path while the returned value lives and the store is open, and is deleted then; after a kill, by
+    /// the next sweep or when space is needed.
     ///
     /// - Parameter key: A key that no other body has.
     package func commitTransient(as key: EntryKey) throws(StoreError) -> StoredBody {
         // Never among the entries: unstorable content does not survive a kill.
         let body = try commit(NewEntry(key: key, url: "", metadata: []), isTransient: true)
+        store.transientBodies.withLock { _ = $0.insert(body.entry.id) }
         return StoredBody(entry: body.entry, file: body.file, path: body.path, store: store) { [store] in
-            store.deleteDoomed(body.entry)
+            store.deleteTransient(body.entry)
         }
     }
 

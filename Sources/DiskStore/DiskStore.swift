@@ -19,6 +19,8 @@ package final class DiskStore: Sendable {
     let keyLocks = KeyLocks()
     /// Changes for the next transaction.
     let waitingChanges = Locked(WaitingChanges())
+    /// The bodies of this process that are not entries: see ``BodyWriter/commitTransient(as:)``.
+    let transientBodies = Locked(Set<Int64>())
     let generations: Generations
     let fileSystem: FileSystemKind
 
@@ -145,9 +147,11 @@ package final class DiskStore: Sendable {
         try withUnsafeBytes(of: SIMD64<UInt64>(repeating: 1)) { (bytes) throws(StoreError) in try probe.write(bytes) }
     }
 
-    /// Writes pending access dates and closes the index. Open bodies remain readable; every later call throws
-    /// ``StoreError/Code/closed``.
+    /// Writes pending access dates, deletes the files of bodies that must not be stored, and closes the index. Open bodies remain readable; every
+    /// later call throws ``StoreError/Code/closed``.
     package func close() {
+        // A process may end before it releases them. The next sweep deletes their rows.
+        for id in transientBodies.withLock({ $0 }) { unlink(paths.body(id)) }
         index.withLock { $0.close() }
     }
 
@@ -263,8 +267,9 @@ package final class DiskStore: Sendable {
         }
     }
 
-    /// Deletes the file of a removed entry that was still being read. On failure, the next sweep deletes it.
-    func deleteDoomed(_ entry: StoredEntry) {
+    /// Deletes a body that is not an entry, and is not read any more. On failure, the next sweep deletes it.
+    func deleteTransient(_ entry: StoredEntry) {
+        transientBodies.withLock { _ = $0.remove(entry.id) }
         _ = try? withIndex { (index) throws(StoreError) in try index.deleteDoomed([entry.id]) }
     }
 

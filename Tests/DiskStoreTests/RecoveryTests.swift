@@ -156,6 +156,15 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.statistics().doomedBytes == 0)
     }
 
+    @Test(arguments: [1000, 600_000])
+    func `closing a store deletes the bodies that must not be stored, which remain readable`(size: Int) throws {
+        let test = try StoreUnderTest()
+        let body = try test.store.writeWhole("secret", pattern(size)).commitTransient(as: EntryKey("transient"))
+        test.store.close()
+        #expect(DiskUsage.files(at: "\(test.path)/bodies").isEmpty)
+        #expect(try body.all() == pattern(size))
+    }
+
     @Test func `a body is compared with its checksum at every look-up if the boot is unknown`()
         throws
     {
