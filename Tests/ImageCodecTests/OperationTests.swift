@@ -67,6 +67,16 @@ struct OperationTests {
         }
     }
 
+    @Test(arguments: [
+        ImageRegion.pixels(x: 10, y: 0, width: 5, height: 5), .pixels(x: 0, y: 20, width: 5, height: 5),
+        .pixels(x: .max, y: .max, width: 1, height: 1), .shares(x: 1, y: 0, width: 0.5, height: 0.5),
+    ])
+    func `a part outside of the image is refused`(region: ImageRegion) throws {
+        let image = try DecodedImage.plain(10, 20, [9, 8, 7, 255])
+        let error = #expect(throws: ImageCodecError.self) { try image.cropped(to: region) }
+        #expect(error?.code == .invalidArgument)
+    }
+
     @Test func `a border is transparent, or of a colour that is also seen through the image`() throws {
         let image = try pixel(SIMD4(200, 100, 0, 0))
         let clear = try image.padded(by: 2)

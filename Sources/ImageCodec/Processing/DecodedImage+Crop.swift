@@ -24,9 +24,15 @@ extension DecodedImage {
     }
 
     /// A part of the image, as far as the image reaches.
+    ///
+    /// - Throws: `invalidArgument` for a part outside of the image, `outOfMemory`, and the errors of `budget`.
     public func cropped(
         to region: ImageRegion, within budget: ImageBudget = .unlimited
     ) throws(ImageCodecError) -> DecodedImage {
+        guard !region.isOutside(width: width, height: height) else {
+            throw ImageCodecError(
+                .invalidArgument, "a part (\(region.recipe)) outside of an image of \(width) x \(height)")
+        }
         let (x, y) = region.bounds(width: width, height: height)
         return try cropped(x: x.lowerBound, y: y.lowerBound, width: x.count, height: y.count, within: budget)
     }

@@ -1,9 +1,17 @@
-/// A part of an image. It is clipped to the image, and contains at least one pixel.
+/// A part of an image. It is clipped to the image, and contains at least one pixel. A part outside of the image is an error.
 public enum ImageRegion: Sendable, Hashable {
     /// In pixels from the upper left.
     case pixels(x: Int, y: Int, width: Int, height: Int)
     /// In shares of the image's width and height, 0 to 1.
     case shares(x: Double, y: Double, width: Double, height: Double)
+
+    /// True if no pixel of an image of some size is in the part.
+    func isOutside(width: Int, height: Int) -> Bool {
+        switch self {
+        case .pixels(let x, let y, _, _): x >= width || y >= height
+        case .shares(let x, let y, _, _): x >= 1 || y >= 1
+        }
+    }
 
     /// The part of an image of some size.
     package func bounds(width: Int, height: Int) -> (x: Range<Int>, y: Range<Int>) {

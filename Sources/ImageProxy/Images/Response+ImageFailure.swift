@@ -54,7 +54,8 @@ extension Response {
         case .unsupportedFormat: unsupported(format)
         case .truncated: .failure(422, "image-truncated", "The original is truncated.")
         case .corrupt: .failure(422, "image-damaged", "The original is damaged.")
-        case .limitExceeded: .failure(422, "image-too-large", "The original exceeds the limits for images.")
+        case .limitExceeded:
+            .failure(422, "image-too-large", "The original or the requested image exceeds the limits for images.")
         case .invalidArgument: .failure(422, "image-unfit", "The requested image cannot be derived from the original.")
         case .crashed: .failure(422, "image-crashed", "The original made its decoder crash.")
         case .unavailable:
