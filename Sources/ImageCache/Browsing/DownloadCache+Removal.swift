@@ -8,7 +8,7 @@ public enum RemovalTarget: Sendable, Hashable {
     case entry(CacheEntry.ID)
     /// Everything stored for one URL, of all owners.
     case url(String)
-    /// All URLs with a prefix, which is compared with the normalised URLs of listings.
+    /// All URLs with a prefix, which is compared as it is and normalised with the normalised URLs of listings.
     case prefix(String)
     /// All URLs of a host with any scheme and port.
     case host(String)
@@ -132,7 +132,10 @@ extension RemovalTarget {
         case .url(let url):
             let normalized = Self.normalized(url)
             return { $0.hasSameBytes(as: normalized) }
-        case .prefix(let prefix): return { $0.utf8.starts(with: prefix.utf8) }
+        case .prefix(let prefix):
+            // A prefix need not be a whole URL.
+            let normalized = Self.normalized(prefix)
+            return { $0.utf8.starts(with: prefix.utf8) || $0.utf8.starts(with: normalized.utf8) }
         case .host(let host):
             let wanted = host.lowercased()
             return { (try? HTTPURL($0))?.host == wanted }
