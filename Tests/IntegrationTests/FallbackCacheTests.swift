@@ -39,6 +39,15 @@ import Testing
         if hasLength { #expect(FileManager.default.fileExists(atPath: small.lines.first ?? "")) }
     }
 
+    @Test func `an uncached download to a file with the longest possible name is delivered`() async throws {
+        let origin = try ScriptedOrigin(serving: large)
+        let name = String(repeating: "n", count: 255)
+        let outcome = try await work.fetch("--capacity", "4MiB", "-o", name, origin.url("/x.tar"))
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(large.content.equalsFile(at: work.output(name)))
+        #expect(work.outputNames == [name])
+    }
+
     @Test(arguments: ["-o", "-d"])
     func `an uncached download is resumed after a kill`(option: String) async throws {
         let gate = Gate()

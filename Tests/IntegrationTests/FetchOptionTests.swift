@@ -88,6 +88,11 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
+    @Test func `--json cannot be combined with a body on standard output`() async throws {
+        let outcome = try await work.fetch("--json", "-o", "-", "http://origin.invalid/a")
+        #expect(outcome.ending == .exited(2) && outcome.outputBytes.isEmpty, "\(outcome)")
+    }
+
     @Test func `--json reports a failure with the URL and the reason`() async throws {
         let origin = try ScriptedOrigin { _ in .status(410) }
         let (outcome, answer) = try await work.fetchJSON(origin.url("/gone"))

@@ -55,6 +55,9 @@ struct FetchCommand: AsyncParsableCommand {
         guard !progress.jsonProgress || result.json else {
             throw ValidationError("--json-progress needs --json.")
         }
+        guard !result.json || output.file != "-" else {
+            throw ValidationError("--json cannot be combined with -o -: both write to standard output.")
+        }
         if expand {
             urls = try urls.flatMap { pattern in
                 guard let urls = URLPattern.urls(pattern) else {

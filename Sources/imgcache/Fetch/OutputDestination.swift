@@ -1,3 +1,4 @@
+import Digests
 import DiskStore
 import DownloadLists
 import FoundationEssentials
@@ -94,9 +95,18 @@ enum OutputDestination: Sendable {
         case .cachedPath, .standardOutput: return nil
         case .file(let path, _):
             guard case .file(let target)? = try? ExportTarget(path) else { return nil }
-            return target.splitAtLastSlash.map { "\($0.folder)/.\($0.name).imgcache" } ?? ".\(target).imgcache"
+            guard let (folder, name) = target.splitAtLastSlash else { return Self.hiddenName(of: target) }
+            return "\(folder)/\(Self.hiddenName(of: String(name)))"
         case .folder(let targets): return "\(targets.directory)/.imgcache"
         }
+    }
+
+    /// The name of the hidden folder next to a file. File systems limit names to 255 bytes.
+    private static func hiddenName(of name: String) -> String {
+        let isLong = name.utf8.count > 240
+        let short =
+            isLong ? name.prefix(48) + "-" + ShortSHA256.digest(of: name.utf8).hexadecimal.prefix(16) : name[...]
+        return ".\(short).imgcache"
     }
 
     /// Delivers the file and returns the path to print, if any.
