@@ -136,13 +136,7 @@ package final class DiskStore: Sendable {
     /// Throws the error that a change of the store would throw now: it is closed, the index cannot be written, or the
     /// disk has no space for a small body. Changes nothing.
     package func checkWritable() throws(StoreError) {
-        try withIndex { (index) throws(StoreError) in
-            try index.change { (_) throws(StoreError) in }
-            // A capacity that is in use becomes free by itself. Free space on the disk does not.
-            do throws(StoreError) { try index.checkRoom(for: BodyWriter.unit) } catch
-                where error.code == .held || error.isAtCapacity
-            {}
-        }
+        try withIndex { (index) throws(StoreError) in try index.change { (_) throws(StoreError) in } }
         let probe = try SmallBodyFile(in: paths)
         try withUnsafeBytes(of: SIMD64<UInt64>(repeating: 1)) { (bytes) throws(StoreError) in try probe.write(bytes) }
     }

@@ -100,15 +100,6 @@ import Testing
         #expect(statistics.ages.map(\.count).reduce(0, +) == 556)
     }
 
-    @Test func `a store on a disk with less free space than is reserved cannot be written`() throws {
-        let directory = try TestDirectory()
-        var configuration = StoreConfiguration(capacity: 64 << 20)
-        configuration.minimumFreeSpace = 1 << 60
-        let store = try DiskStore(directory: directory.path("cache"), configuration: configuration)
-        let error = #expect(throws: StoreError.self) { try store.checkWritable() }
-        #expect(error?.code == .full && error?.isAtCapacity == false)
-    }
-
     @Test func `a closed store says that it cannot be written`() throws {
         let test = try StoreUnderTest()
         try test.store.checkWritable()
