@@ -1,5 +1,4 @@
 import ArgumentParser
-import FoundationEssentials
 
 /// The options of a command, and those that a command line contains.
 struct CommandOptions {
@@ -8,14 +7,31 @@ struct CommandOptions {
     /// The names of options that take a single value.
     private var single: Set<String> = []
 
+    /// The options that may be given more than once. A test compares them with the parser's own description.
+    static let repeatable: Set<String> = [
+        "--files", "--header", "--ignore-param", "--mirror", "--range", "--resolve", "--seed", "--signature-parameter",
+    ]
+
+    /// Reads the options from the command's help: its lines begin with `-o, --output <file>` or `--keep-going/--no-keep-going`.
     init(of command: any ParsableCommand.Type) {
-        let text = Data(command._dumpHelp().utf8)
-        guard let tool = try? JSONDecoder().decode(Tool.self, from: text) else { return }
-        for argument in tool.command.arguments ?? [] {
-            let names = (argument.names ?? []).map(\.spelling)
+        for line in command.helpMessage(includeHidden: true, columns: 1000).split(separator: "\n")
+        where line.hasPrefix("  -") {
+            var rest = line.dropFirst(2)
+            var names: [String] = []
+            repeat {
+                let name = rest.prefix { $0 != " " && $0 != "," && $0 != "/" }
+                names.append(String(name))
+                rest = rest.dropFirst(name.count)
+                let isFollowed = rest.hasPrefix(", -")
+                rest = isFollowed ? rest.drop { $0 != "-" } : rest
+            } while rest.hasPrefix("-")
+            if rest.hasPrefix("/-") {
+                let opposite = String(rest.dropFirst().prefix { $0 != " " })
+                spellings[opposite] = opposite
+            }
             guard let first = names.max(by: { $0.count < $1.count }) else { continue }
             for name in names { spellings[name] = first }
-            if argument.kind == "option", !argument.isRepeating { single.insert(first) }
+            if rest.hasPrefix(" <"), !Self.repeatable.contains(first) { single.insert(first) }
         }
     }
 
@@ -43,8 +59,8 @@ struct CommandOptions {
         return argument.dropFirst().prefix { $0 != "=" }.map { "-\($0)" }
     }
 
-    /// The options with a value and a short name, by that name. The parser's description also contains them, but reading it takes longer
-    /// than a hit. A test compares the two.
+    /// The options with a value and a short name, by that name. The help also contains them, but reading it takes longer than
+    /// a hit. A test compares the two.
     static let longNames: [(short: String, long: String)] = [
         ("-A", "--user-agent"), ("-Q", "--quality"), ("-b", "--cookies"), ("-d", "--directory"), ("-i", "--input-file"),
         ("-j", "--parallel"), ("-m", "--max-time"), ("-o", "--output"), ("-s", "--size"), ("-u", "--user"),
@@ -55,25 +71,5 @@ struct CommandOptions {
         var seen: Set<String> = []
         return arguments.prefix { $0 != "--" }.flatMap(spellings)
             .contains { name in !seen.insert(longNames.first { $0.short == name }?.long ?? name).inserted }
-    }
-
-    /// The required part of the parser's own description.
-    private struct Tool: Decodable {
-        var command: Command
-
-        struct Command: Decodable { var arguments: [Argument]? }
-
-        struct Argument: Decodable {
-            var kind: String
-            var isRepeating: Bool
-            var names: [Name]?
-        }
-
-        struct Name: Decodable {
-            var kind: String
-            var name: String
-
-            var spelling: String { kind == "long" ? "--\(name)" : "-\(name)" }
-        }
     }
 }
