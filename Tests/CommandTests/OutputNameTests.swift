@@ -66,6 +66,16 @@ struct EntryFilterTests {
         #expect(!filter.matches(size: 2_000_000_000, age: 3600, used: 0, url: "http://h/a.img"))
     }
 
-    @Test(arguments: ["", "size", "size>", "size>x", "weight>1", "size~1", "url>3"])
+    @Test(arguments: [
+        ("url=http://h/a,b", "http://h/a,b"), ("size>1,url=http://h/a?b=1,2&c=3", "http://h/a?b=1,2&c=3"),
+        ("url~a,b,age<1d", "http://h/a,b"),
+    ])
+    func `a filter's URL may contain commas`(text: String, url: String) throws {
+        let filter = try #require(EntryFilter(argument: text))
+        #expect(filter.matches(size: 10, age: 0, used: 0, url: url))
+        #expect(!filter.matches(size: 10, age: 0, used: 0, url: "http://h/a"))
+    }
+
+    @Test(arguments: ["", "url~a,weight>1", "size", "size>", "size>x", "weight>1", "size~1", "url>3"])
     func `a malformed filter is rejected`(text: String) { #expect(EntryFilter(argument: text) == nil) }
 }

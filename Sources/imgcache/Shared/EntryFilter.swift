@@ -71,11 +71,23 @@ extension EntryFilter: ExpressibleByArgument {
     init?(argument: String) {
         var terms: [Term] = []
         for text in argument.split(separator: ",") {
-            guard let term = Self.term(text.filter { $0 != " " }) else { return nil }
+            let text = text.filter { $0 != " " }
+            if case .url(let comparison, let start)? = terms.last, !Self.mayBeTerm(text) {
+                // A URL may contain commas.
+                terms[terms.count - 1] = .url(comparison, "\(start),\(text)")
+                continue
+            }
+            guard let term = Self.term(text) else { return nil }
             terms.append(term)
         }
         guard !terms.isEmpty else { return nil }
         self.terms = terms
+    }
+
+    /// Returns true for a name and a comparison, also of a property that does not exist.
+    private static func mayBeTerm(_ text: String) -> Bool {
+        let rest = text.drop(while: \.isLetter)
+        return rest.count < text.count && rest.first.map { "<>=!~".contains($0) } ?? false
     }
 
     private static func term(_ text: String) -> Term? {
