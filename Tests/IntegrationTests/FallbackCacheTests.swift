@@ -39,9 +39,15 @@ import Testing
         if hasLength { #expect(FileManager.default.fileExists(atPath: small.lines.first ?? "")) }
     }
 
-    @Test func `an uncached download to a file with the longest possible name is delivered`() async throws {
+    /// The second name has only two characters, of 121 bytes each.
+    static let longNames = [
+        String(repeating: "n", count: 255),
+        String(repeating: "e" + String(repeating: "\u{301}", count: 60), count: 2),
+    ]
+
+    @Test(arguments: longNames)
+    func `an uncached download to a file with the longest possible name is delivered`(name: String) async throws {
         let origin = try ScriptedOrigin(serving: large)
-        let name = String(repeating: "n", count: 255)
         let outcome = try await work.fetch("--capacity", "4MiB", "-o", name, origin.url("/x.tar"))
         #expect(outcome.ending == .exited(0), "\(outcome)")
         #expect(large.content.equalsFile(at: work.output(name)))

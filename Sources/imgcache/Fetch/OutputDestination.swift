@@ -103,10 +103,9 @@ enum OutputDestination: Sendable {
 
     /// The name of the hidden folder next to a file. File systems limit names to 255 bytes.
     private static func hiddenName(of name: String) -> String {
-        let isLong = name.utf8.count > 240
-        let short =
-            isLong ? name.prefix(48) + "-" + ShortSHA256.digest(of: name.utf8).hexadecimal.prefix(16) : name[...]
-        return ".\(short).imgcache"
+        guard name.utf8.count > 240 else { return ".\(name).imgcache" }
+        let start = String(decoding: name.utf8.prefix(200), as: UTF8.self)
+        return ".\(start)-\(ShortSHA256.digest(of: name.utf8).hexadecimal.prefix(16)).imgcache"
     }
 
     /// Delivers the file and returns the path to print, if any.
