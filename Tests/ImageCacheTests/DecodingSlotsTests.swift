@@ -11,7 +11,7 @@ import Transfer
 
     private func original(_ name: String) -> ResourceKey { ResourceKey(url: name, in: .shared) }
 
-    /// The order in which tickets come that are asked for, in the order given, while another one runs.
+    /// The order in which tickets get their turns, requested in the order given while another one runs.
     private func order(
         _ tickets: [(name: String, ticket: DecodingSlots.Ticket, memory: Int)], memoryLimit: Int = 100
     ) async -> [String] {

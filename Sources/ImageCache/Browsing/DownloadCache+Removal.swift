@@ -8,7 +8,7 @@ public enum RemovalTarget: Sendable, Hashable {
     case entry(CacheEntry.ID)
     /// Everything stored for one URL, of all owners.
     case url(String)
-    /// All URLs with a prefix, which is compared as it is and normalised with the normalised URLs of listings.
+    /// All normalised URLs, as in listings, that begin with a text or with its normalised form.
     case prefix(String)
     /// All URLs of a host with any scheme and port.
     case host(String)

@@ -3,7 +3,7 @@ import ImageCodec
 import Transfer
 
 /// Limits concurrent decodes by number and by memory. Waiting decodes start in the order of priority. Within a priority, clients take
-/// tickets, and so do the originals of a client.
+/// turns, and so do the originals of a client.
 ///
 /// While others wait, a client that holds its share of the slots or of the memory goes last. Slots that no other client wants are used.
 ///
@@ -12,11 +12,11 @@ final class DecodingSlots: Sendable {
     /// The properties of a decode that determine its place in the queue.
     struct Ticket: Sendable {
         var priority: TransferPriority
-        /// The original, which takes tickets with others of the same client.
+        /// The original, which takes turns with others of the same client.
         var owner: ResourceKey?
         /// The amount of work in pixels.
         var cost: Int
-        /// The client that the work is charged to. Work without a client takes tickets as if it were of one client, but has no limit.
+        /// The client that the work is charged to. Work without a client takes turns as if it were of one client, but has no limit.
         var client: String?
     }
 
@@ -35,9 +35,9 @@ final class DecodingSlots: Sendable {
         var memory: ShareLimiter
         /// In the order of priority, start and arrival.
         var waiters: [Waiter] = []
-        /// Originals take tickets.
+        /// Originals take turns.
         var originals = FairQueue<ResourceKey>()
-        /// Clients take tickets.
+        /// Clients take turns.
         var shares = FairQueue<String?>()
         /// The highest memory in use so far, in bytes.
         var peak = 0
@@ -85,7 +85,7 @@ final class DecodingSlots: Sendable {
     var waiting: Int { state.withLock { $0.waiters.count } }
     var running: Int { state.withLock { $0.slots.used } }
 
-    /// Waits for its ticket, then runs `work` on the executor's threads.
+    /// Waits for its turn, then runs `work` on the executor's threads.
     ///
     /// - Parameter memory: Returns the required memory in bytes, always the same value; called when no other decode is ahead.
     func run<Value: Sendable>(
@@ -141,7 +141,7 @@ final class DecodingSlots: Sendable {
         return left.start < right.start
     }
 
-    /// The waiters that can start now. No waiter overtakes one that needs more memory, so that large images get their ticket.
+    /// The waiters that can start now. No waiter overtakes one that needs more memory, so that large images get their turn.
     private func admitted(_ state: inout State) -> [(Waiter, Int)] {
         var admitted: [(Waiter, Int)] = []
         while state.slots.shortage(for: nil) == nil, let index = state.next {

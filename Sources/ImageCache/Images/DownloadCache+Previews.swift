@@ -53,7 +53,7 @@ extension DownloadCache {
     }
 }
 
-/// Decodes previews of a growing file, one at a time, in tickets with other decodes.
+/// Decodes previews of a growing file, one at a time, in turn with other decodes.
 private final class GrowingPreview: Sendable {
     private struct State {
         var preview: (any PreviewReading)?

@@ -16,7 +16,7 @@ extension ImageRenderer {
     /// The estimated memory for reading a header, in bytes.
     private static let headerMemory = 1 << 20
 
-    /// Reads the header of a request's original in a ticket of the request's client.
+    /// Reads the header of a request's original with a ticket of the request's client.
     ///
     /// - Parameter original: The original's key, as the owner of the work in the queue.
     func header(
@@ -30,7 +30,7 @@ extension ImageRenderer {
         }
     }
 
-    /// Reads the header of a file in its ticket, on the decoding threads: it may wait for a worker process, or an application's decoder may
+    /// Reads the header of a file with its ticket, on the decoding threads: it may wait for a worker process, or an application's decoder may
     /// block.
     func header(
         of body: StoredBody, _ ticket: DecodingSlots.Ticket, _ decoder: ImageDecoder

@@ -3,7 +3,7 @@ import FoundationEssentials
 import HTTPCaching
 import ImageCodec
 
-/// Decodes, resizes, processes and encodes images in tickets.
+/// Decodes, resizes, processes and encodes images in turn.
 ///
 /// Jobs of one original that need the same decoded rows share the decode and nothing else. An image does not depend on others that are or
 /// were rendered.

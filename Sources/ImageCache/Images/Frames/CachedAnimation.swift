@@ -52,7 +52,7 @@ private struct ImageFrames: AsyncSequence, Sendable {
 
     func makeAsyncIterator() -> Iterator { Iterator(pass: FramePass(original)) }
 
-    /// One pass over the frames. Each frame waits for its ticket among other decodes, with the priority of the request.
+    /// One pass over the frames. Each frame waits for its turn among other decodes, with the priority of the request.
     struct Iterator: AsyncIteratorProtocol {
         let pass: FramePass
         private var next = 0

@@ -37,7 +37,7 @@ extension ImageWorkRequest {
         case rows(DecodingScale)
     }
 
-    /// Consecutive frames. Their worker keeps the state for the next ones until it gets other work or a closeMessage.
+    /// Consecutive frames. Their worker keeps the state for the next ones until it gets other work or a close message.
     struct Frames: Sendable {
         /// The number of the session.
         var session = 0
@@ -50,7 +50,7 @@ extension ImageWorkRequest {
         var spent = 0.0
     }
 
-    /// The pixels of the first bytes of a file. Their worker keeps its state until it gets other work or a closeMessage.
+    /// The pixels of the first bytes of a file. Their worker keeps its state until it gets other work or a close message.
     struct Preview: Sendable {
         /// The number of the session.
         var session = 0
