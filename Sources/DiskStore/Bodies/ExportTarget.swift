@@ -71,11 +71,7 @@ package enum ExportTarget: Sendable, Equatable {
             return false
         }
         defer { free(absolute) }
-        // As in `Paths.body(_:)`.
-        guard let bodies = String(cString: absolute).splitAtLastSlash?.folder, bodies.hasSuffix("/bodies") else {
-            return false
-        }
-        return FileStatus(at: Paths(root: String(bodies.dropLast("/bodies".count))).index) != nil
+        return Paths.store(ofBodiesIn: String(cString: absolute)) != nil
     }
 
     // MARK: Writing

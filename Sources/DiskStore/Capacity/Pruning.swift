@@ -131,9 +131,7 @@ extension Index {
     private func markDeleted(_ ids: [Int64]) throws(StoreError) -> (ids: [Int64], bytes: Int64) {
         try change { (totals) throws(StoreError) in
             let before = totals.bodies
-            var doomed: [Int64] = []
-            for id in ids where try markDeleted(id, &totals) { doomed.append(id) }
-            return (doomed, before - totals.bodies)
+            return (try markDeleted(ids, &totals), before - totals.bodies)
         }
     }
 

@@ -1,3 +1,5 @@
+import TextIdentity
+
 /// The paths below the cache directory. Paths are constructed nowhere else in the module.
 struct Paths: Sendable {
     let root: String
@@ -22,6 +24,12 @@ struct Paths: Sendable {
 
     func folder(_ number: Int64) -> String { "\(bodies)/\(Self.hex(number, digits: 2))" }
     func body(_ id: Int64) -> String { "\(folder(Self.folderNumber(of: id)))/\(Self.hex(id))" }
+    /// The store of a body, by the path of the body's folder; `nil` for another folder.
+    static func store(ofBodiesIn folder: String) -> Paths? {
+        guard let parent = folder.splitAtLastSlash?.folder, parent.hasSuffix("/bodies") else { return nil }
+        let paths = Paths(root: String(parent.dropLast("/bodies".count)))
+        return FileStatus(at: paths.index) == nil ? nil : paths
+    }
     func data(_ id: Int64) -> String { "\(partials)/\(Self.hex(id)).data" }
     func record(_ id: Int64, claim: Int64) -> String { "\(partials)/\(Self.hex(id)).\(Self.hex(claim)).record" }
 

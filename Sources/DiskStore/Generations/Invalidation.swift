@@ -59,9 +59,7 @@ extension DiskStore {
             let ids = try replaced.map(\.id) + index.catalogue().entries.variants(of: key).map(\.id)
             if ids.isEmpty { return generation }
             let (removed, noted) = try index.change { (totals) throws(StoreError) in
-                var removed: [Int64] = []
-                for id in ids where try index.markDeleted(id, &totals) { removed.append(id) }
-                return (removed, try index.noted(generation))
+                (try index.markDeleted(ids, &totals), try index.noted(generation))
             }
             try index.deleteDoomed(removed)
             return noted

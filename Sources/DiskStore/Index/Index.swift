@@ -131,6 +131,13 @@ final class Index {
 
     func exists(_ id: Int64) throws(StoreError) -> Bool { try catalogue().entries.contains(id) }
 
+    /// Marks entries for deletion, and returns those that existed.
+    func markDeleted(_ ids: [Int64], _ totals: inout Totals) throws(StoreError) -> [Int64] {
+        var marked: [Int64] = []
+        for id in ids where try markDeleted(id, &totals) { marked.append(id) }
+        return marked
+    }
+
     /// Marks an entry for deletion: look-ups no longer find it, and its bytes still count.
     func markDeleted(_ id: Int64, _ totals: inout Totals) throws(StoreError) -> Bool {
         let catalogue = try catalogue()

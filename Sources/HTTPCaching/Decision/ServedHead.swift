@@ -39,21 +39,21 @@ extension CacheRules {
         case .notModified:
             // "SHOULD NOT generate representation metadata other than" these, which a 200 would have contained: RFC
             // 9110 15.4.5.
-            switch name {
-            case "content-length", "content-type", "content-encoding", "content-language", "content-range",
-                "content-digest":
-                return false
-            default: return true
-            }
+            return !describesContent(name) && !describesWhole(name)
         case .rangeNotSatisfiable:
-            switch name {
-            case "content-length", "content-type", "content-encoding", "content-language", "content-range",
-                "content-digest", "repr-digest":
-                return false
-            default: return true
-            }
-        case .partialContent: return !["content-range", "content-length", "content-digest"].contains(name)
+            return !describesContent(name) && !describesWhole(name) && name != "repr-digest"
+        case .partialContent: return !describesContent(name)
         default: return true
         }
+    }
+
+    /// Returns true for a field about the content of one message, whole or part.
+    private static func describesContent(_ name: String) -> Bool {
+        name == "content-length" || name == "content-range" || name == "content-digest"
+    }
+
+    /// Returns true for a field about the representation that a 304 and a 416 do not contain.
+    private static func describesWhole(_ name: String) -> Bool {
+        name == "content-type" || name == "content-encoding" || name == "content-language"
     }
 }

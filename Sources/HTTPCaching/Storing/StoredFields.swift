@@ -92,7 +92,8 @@ extension CacheRules {
         return StoredHead(status: hop.status, fields: fields)
     }
 
-    static func asWhole(_ fields: HTTPFields, length: Int64?) -> HTTPFields {
+    /// The fields of a part as those of a whole of this length; `nil` if the length is unknown.
+    package static func asWhole(_ fields: HTTPFields, length: Int64?) -> HTTPFields {
         var fields = fields
         fields[.contentRange] = nil
         fields[.contentDigest] = nil

@@ -72,10 +72,8 @@ extension Forwarder {
         parts.append(end)
         length += Int64(end.prefix.count)
         var head = first.head
-        head.headerFields[.contentRange] = nil
-        head.headerFields[.contentDigest] = nil
+        head.headerFields = CacheRules.asWhole(head.headerFields, length: length)
         head.headerFields[.contentType] = "multipart/byteranges; boundary=\(boundary)"
-        head.headerFields[.contentLength] = String(length)
         // Cache-Status describes the first part that was not answered from the store.
         let handled = responses.first { !$0.cacheStatus.hit } ?? first
         head.headerFields[.cacheStatus] = handled.head.headerFields[.cacheStatus]

@@ -34,9 +34,7 @@ extension ImagePipeline {
         if !found.hasOriginal { original.evictedOriginalID = found.stored.record.original }
         let file = try await self.original(original) { work.follow($0) }
         guard found.stored.isDerived(from: file) else { return .outdated(file) }
-        return try await open(found.stored, recipe, request, file).map {
-            .current(RenderedImage(image: $0, source: .thumbnail(file.source)))
-        }
+        return try await open(found.stored, recipe, request, file).map { .current($0) }
     }
 
     /// The stored image if it may be used without contacting the origin; otherwise `nil`.
@@ -53,9 +51,7 @@ extension ImagePipeline {
             return (found.stored, file)
         }
         guard let (image, file) = stored else { return nil }
-        return try await open(image, recipe, request, file).map {
-            RenderedImage(image: $0, source: .thumbnail(file.source))
-        }
+        return try await open(image, recipe, request, file)
     }
 
     private func find(_ recipe: ImageRecipe, _ resolved: ResolvedRequest) throws(ImageCacheError) -> Found? {
@@ -79,7 +75,7 @@ extension ImagePipeline {
     /// - Parameter file: The current original, or the derived image that replaces it.
     private func open(
         _ found: StoredDerivedImage, _ recipe: ImageRecipe, _ request: ImageRequest, _ file: CachedFile
-    ) async throws(ImageCacheError) -> DerivedImage? {
+    ) async throws(ImageCacheError) -> RenderedImage? {
         let opened = try await blocking.run { [self] () throws(ImageCacheError) -> (StoredBody, [UInt8])? in
             do throws(StoreError) {
                 guard let body = try fetcher.store.open(found.entry), let all = try body.all() else { return nil }
@@ -105,13 +101,14 @@ extension ImagePipeline {
             content = .pixels(image)
         }
         let time = fetcher.now()
-        return DerivedImage(
+        let image = DerivedImage(
             content, original: found.record.original, generation: file.generation,
             freshUntil: file.freshUntil(time, fetcher.rules, request.file.freshnessOverride),
             response: DerivedImage.Response(file, rules: fetcher.rules, at: time), damage: found.record.damage)
+        return RenderedImage(image: image, source: .thumbnail(file.source))
     }
 
-    /// Decodes a stored image in a ticket of the request's client; `nil` if it fails.
+    /// Decodes a stored image with a ticket of the request's client; `nil` if it fails.
     private func pixels(
         of stored: StoredBody, _ record: DerivedImageRecord, _ request: ImageRequest
     ) async throws(ImageCacheError) -> DecodedImage? {

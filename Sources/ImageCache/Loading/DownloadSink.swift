@@ -188,7 +188,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
             // The file came without a response.
             var whole = head
             whole.status = .ok
-            for name in [HTTPField.Name.contentRange, .contentLength, .contentDigest] { whole.fields[name] = nil }
+            whole.fields = CacheRules.asWhole(head.fields, length: nil)
             record = ResponseRecord(whole, answering: resolved, rules: rules)
             try judgeStorability()
         } else {

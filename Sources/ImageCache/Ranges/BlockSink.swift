@@ -91,11 +91,7 @@ final class FirstBlocksSink: BodySink, @unchecked Sendable {
 
     /// Returns true for the range that was asked for, and for less of it, which a server may send (RFC 9110 section 15.3.7).
     private func isBeginOfAsked(_ range: Range<Int64>, of total: Int64) -> Bool {
-        let expected =
-            switch asked {
-            case .from(let first, let last): first..<max(first, min(last.map { $0 + 1 } ?? total, total))
-            case .suffix(let count): max(0, total - count)..<total
-            }
+        guard let expected = asked.resolved(length: total) else { return false }
         return range.lowerBound == expected.lowerBound && range.upperBound <= expected.upperBound
     }
 

@@ -273,9 +273,7 @@ final class RangeFetch: Sendable {
     func begin(_ head: ResponseHead, total: Int64) throws -> IncompleteBody {
         var whole = head
         whole.status = .ok
-        whole.fields[.contentRange] = nil
-        whole.fields[.contentDigest] = nil
-        whole.fields[.contentLength] = String(total)
+        whole.fields = CacheRules.asWhole(head.fields, length: total)
         let record = ResponseRecord(whole, answering: resolved, rules: fetcher.rules)
         guard total <= IncompleteBody.longest, record.validator != nil, isStorable(record.response),
             fetcher.rules.variantKey(of: record.response) != nil

@@ -25,7 +25,7 @@ struct PresentFile: Sendable {
     /// True if the file is still the one that the store delivered.
     var isReplaceable: Bool {
         if let link { return Self.link(at: path) == link }
-        return former.map { LinkMode.copy.isAt(path, $0) } ?? false
+        return former?.blocking.isEqual(toFileAt: path) ?? false
     }
 
     /// Throws ``Failure`` if the file is neither the expected file nor the one that the store delivered.

@@ -32,7 +32,7 @@ struct PruneCommand: AsyncParsableCommand {
                     SelectionReport(entries: pruned.entries, bytes: pruned.bytes, isDryRun: dryRun))
             }
             let verb = dryRun ? "would evict" : "evicted"
-            Output.line("\(verb) \(pruned.entries.entries), \(ByteSize(pruned.bytes))")
+            Output.line("\(verb) \(pruned.entries.counted("entry", "entries")), \(ByteSize(pruned.bytes))")
         }
     }
 }
@@ -72,7 +72,7 @@ struct ClearCommand: ParsableCommand {
             let entries = before.entries - after.entries
             let gone = before.partials - after.partials
             if format.json { return try Output.json(["entries": Int(entries), "partials": gone]) }
-            Output.line("removed \(entries.entries) and \(gone.partials)")
+            Output.line("removed \(entries.counted("entry", "entries")) and \(gone.counted("partial", "partials"))")
         }
     }
 }
@@ -119,7 +119,8 @@ struct VerifyCommand: AsyncParsableCommand {
                 try Output.json(report)
             } else {
                 Output.line(
-                    "checked \(report.checked.entries), \(ByteSize(report.bytes)); \(report.damaged.count) damaged")
+                    "checked \(report.checked.counted("entry", "entries")), \(ByteSize(report.bytes)); \(report.damaged.count) damaged"
+                )
             }
             guard report.damaged.isEmpty || repair else {
                 throw Failure(

@@ -134,7 +134,9 @@ struct RemoveCommand: AsyncParsableCommand {
                     entries: result.entries, partials: result.partials, bytes: result.bytes, isDryRun: dryRun))
         }
         let verb = dryRun ? "would remove" : "removed"
-        Output.line("\(verb) \(result.entries.entries), \(ByteSize(result.bytes)), and \(result.partials.partials)")
+        Output.line(
+            "\(verb) \(result.entries.counted("entry", "entries")), \(ByteSize(result.bytes)), and \(result.partials.counted("partial", "partials"))"
+        )
     }
 
     private func sharedStore() throws -> RemoteStoreConfiguration? {

@@ -109,8 +109,4 @@ extension ImageCacheError {
 extension BinaryInteger {
     /// The number and what it counts, in the singular or the plural.
     func counted(_ one: String, _ several: String) -> String { "\(self) \(self == 1 ? one : several)" }
-
-    var entries: String { counted("entry", "entries") }
-
-    var partials: String { counted("partial", "partials") }
 }

@@ -48,7 +48,7 @@ extension DownloadCache {
         guard !quietly, evicted.entries > 0 else { return }
         let former = change.previous.map { " and was \(ByteSize($0))" } ?? ""
         Output.warning(
-            "evicted \(evicted.entries.entries), \(ByteSize(evicted.bytes)): "
+            "evicted \(evicted.entries.counted("entry", "entries")), \(ByteSize(evicted.bytes)): "
                 + "the capacity is \(ByteSize(change.capacity)) now\(former)")
     }
 }
