@@ -289,7 +289,7 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "DiskStore", "DownloadLists", "HTTPSemantics", "ImageCache", "ProcessLimits", "imgcache",
+                "DiskStore", "DownloadLists", "HTTPSemantics", "ImageCache", "ProcessLimits", "TestSupport", "imgcache",
                 argumentParser,
             ],
             swiftSettings: strict),

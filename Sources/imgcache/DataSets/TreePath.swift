@@ -8,7 +8,7 @@ import HTTPSemantics
 enum TreePath {
     static func path(of url: String) throws(InvalidURL) -> String {
         let url = try HTTPURL(url)
-        var parts = [String(url.authority)]
+        var parts = [encoded(String(url.authority))]
         var segments = url.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
         let last = segments.popLast() ?? ""
         // An empty segment would vanish. A lone percent sign has no other meaning.
@@ -53,7 +53,7 @@ enum TreePath {
             default: result.append(byte)
             }
         }
-        // The segment consists of dots. The URL's own dot segments have already been removed.
+        // A host of dots, or a segment of escaped ones: the URL's own dot segments have already been removed.
         if result.allSatisfy({ $0 == UInt8(ascii: ".") }) || result.elementsEqual(".imgcache".utf8) {
             result.replaceSubrange(0..<1, with: "%2E".utf8)
         }
