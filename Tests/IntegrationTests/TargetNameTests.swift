@@ -31,6 +31,10 @@ import Testing
         #expect(work.outputNames.isEmpty)
         let thumbs = try await work.command.run(["thumb", "-d", "out"] + force + [origin.url("/a/x.png"), "x.jpg"])
         #expect(thumbs.ending == .exited(2) && thumbs.errorOutput.contains("x.jpg"), "\(thumbs)")
+        // Its names never come from a response.
+        let sizes = [origin.url("/a/x.png?v=1"), origin.url("/a/x.png?v=2")]
+        let queries = try await work.command.run(["thumb", "-d", "out"] + force + sizes)
+        #expect(queries.ending == .exited(2) && sizes.allSatisfy(queries.errorOutput.contains), "\(queries)")
         #expect(origin.requests.isEmpty)
     }
 

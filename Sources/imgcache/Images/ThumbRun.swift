@@ -18,6 +18,8 @@ struct ThumbRun: Sendable {
     private let encoder: ImageEncoder
     /// Opened for the first URL, because files need no cache.
     private let cache = Locked<DownloadCache?>(nil)
+    /// Held while the cache is opened, which may wait for other processes. Its cancellation does not need it.
+    private let opening = Locked(())
     private let isolated: IsolatedFiles
 
     init(options: ThumbCommand) {
@@ -36,7 +38,7 @@ struct ThumbRun: Sendable {
             sources = try options.batch.all(options.sources)
             if let directory = options.output.directory {
                 try OutputDestination.check(folder: directory)
-                try FolderTargets.check(sources) { path(of: $0, in: directory) }
+                try FolderTargets.check(sources, allowingQueries: false) { path(of: $0, in: directory) }
                 try OutputDestination.makeFolder(directory)
             }
             if let file = options.output.file, !writesToStandardOutput { try OutputDestination.check(file: file) }
@@ -134,11 +136,11 @@ struct ThumbRun: Sendable {
     }
 
     private func openedCache() throws -> DownloadCache {
-        try cache.withLock { cache in
-            if let cache { return cache }
+        try opening.withLock { _ in
+            if let cache = cache.withLock({ $0 }) { return cache }
             let opened = try options.fetching.openCache(
                 parallel: options.batch.parallel, isolation: options.decoding.isolation)
-            cache = opened
+            cache.withLock { $0 = opened }
             return opened
         }
     }
