@@ -40,6 +40,21 @@ import Testing
         #expect(rest == [2, 3, 1])
     }
 
+    @Test func `a caller that waits for an element that was put back ends with the one that took it`() async {
+        for isCompleteFirst in [true, false] {
+            let queue = WorkQueue([1], isComplete: false)
+            #expect(await queue.next()?.element == 1)
+            async let waiting = queue.next()
+            while queue.waitingCount == 0 { await Task.yield() }
+            queue.postpone(0)
+            if isCompleteFirst { queue.complete() }
+            #expect(await queue.next()?.element == 1)
+            if !isCompleteFirst { queue.complete() }
+            #expect(await queue.next() == nil)
+            #expect(await waiting == nil)
+        }
+    }
+
     @Test func `a queue that is stopped gives nothing more`() async {
         let queue = WorkQueue([1, 2, 3], isComplete: false)
         #expect(await queue.next()?.element == 1)

@@ -37,13 +37,12 @@ final class WorkQueue<Element: Sendable>: Sendable {
     /// The next element and its index, or `nil` if there are no more. A caller that postpones an element calls this again.
     func next() async -> Item? {
         await withCheckedContinuation { continuation in
-            let item: Item?? = state.withLock { state in
-                if let item = state.take() { return item }
-                if state.isOver { return .some(nil) }
-                state.waiting.append(continuation)
-                return nil
+            let item = state.withLock { state in
+                let item = state.take()
+                if item == nil { state.waiting.append(continuation) }
+                return item
             }
-            if let item { continuation.resume(returning: item) }
+            if let item { continuation.resume(returning: item) } else { endIfOver() }
         }
     }
 
@@ -61,14 +60,20 @@ final class WorkQueue<Element: Sendable>: Sendable {
     func postpone(_ place: Int) { state.withLock { $0.postponed.append(place) } }
 
     /// Marks the end of the input: no more elements will be added.
-    func complete() { end { $0.isComplete = true } }
+    func complete() {
+        state.withLock { $0.isComplete = true }
+        endIfOver()
+    }
 
     /// Stops the queue: no caller gets another element.
-    func stop() { end { $0.isStopped = true } }
+    func stop() {
+        state.withLock { $0.isStopped = true }
+        endIfOver()
+    }
 
-    private func end(_ change: (inout State) -> Void) {
+    /// Wakes all waiting callers if there are no more elements. The end may come with a change, or with the last element that was put back.
+    private func endIfOver() {
         let waiting = state.withLock { state in
-            change(&state)
             guard state.isOver else { return [CheckedContinuation<Item?, Never>]() }
             defer { state.waiting = [] }
             return state.waiting
@@ -78,6 +83,9 @@ final class WorkQueue<Element: Sendable>: Sendable {
 
     /// The number of elements added so far, and a flag that is true if no more will be added.
     var count: (count: Int, isComplete: Bool) { state.withLock { ($0.elements.count, $0.isComplete) } }
+
+    /// The number of callers that wait for an element.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     /// The element with an index.
     subscript(place: Int) -> Element { state.withLock { $0.elements[place] } }
