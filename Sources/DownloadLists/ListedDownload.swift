@@ -74,7 +74,7 @@ package struct ListError: Error, Equatable, CustomStringConvertible {
     package var position: ListPosition
     package var message: String
 
-    init(_ position: ListPosition, _ message: String) {
+    package init(_ position: ListPosition, _ message: String) {
         self.position = position
         self.message = message
     }

@@ -29,12 +29,17 @@ final class StandardInputReader: Sendable {
         var reader = DownloadListReader(file: Self.name, base: base)
         var lines = LineSplitter()
         var isFirst = true
+        var count = 0
         while true {
             if !isFirst, !waits(Self.patience) { give { () throws(ListError) in try reader.finish() } }
-            guard let chunk = chunk(), !chunk.isEmpty else { break }
+            let chunk = chunk(ofLine: count + 1)
+            if chunk.isEmpty { break }
             if isFirst, DownloadList.isMetalink(chunk) { return readMetalink(chunk) }
             isFirst = false
-            lines.add(chunk) { line in give { () throws(ListError) in try reader.take(line) } }
+            lines.add(chunk) { line in
+                count += 1
+                give { () throws(ListError) in try reader.take(line) }
+            }
         }
         if let line = lines.finish() { give { () throws(ListError) in try reader.take(line) } }
         give { () throws(ListError) in try reader.finish() }
@@ -51,7 +56,11 @@ final class StandardInputReader: Sendable {
     private func readMetalink(_ beginning: [UInt8]) {
         var document = beginning
         // A longer document is rejected, so its rest is not read.
-        while document.count <= Metalink.maxSize, let chunk = chunk(), !chunk.isEmpty { document += chunk }
+        while document.count <= Metalink.maxSize {
+            let chunk = chunk(ofLine: 1)
+            if chunk.isEmpty { break }
+            document += chunk
+        }
         do throws(ListError) {
             for download in try Metalink.downloads(in: document, file: Self.name) { queue.add(.download(download)) }
         } catch {
@@ -65,13 +74,15 @@ final class StandardInputReader: Sendable {
         return poll(&descriptor, 1, milliseconds) != 0
     }
 
-    /// The next bytes. They are empty at the end, and `nil` after a read error.
-    private func chunk() -> [UInt8]? {
+    /// The next bytes, or none at the end. A read error is reported and ends the list.
+    private func chunk(ofLine line: Int) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = Glibc.read(STDIN_FILENO, &bytes, bytes.count)
             if count < 0 && errno == EINTR { continue }
-            return count < 0 ? nil : Array(bytes[..<count])
+            guard count < 0 else { return Array(bytes[..<count]) }
+            queue.add(.invalid(ListError(ListPosition(Self.name, line: line), "cannot be read: \(errorText(errno))")))
+            return []
         }
     }
 }
