@@ -13,6 +13,8 @@ final class FallbackCache: Sendable {
     private let directory: String?
     private let open: @Sendable (_ directory: String) throws -> DownloadCache
     private let cache = Locked<DownloadCache?>(nil)
+    /// Held while the cache is opened, which may wait for other processes. ``cancelAll()`` does not need it.
+    private let opening = Locked(())
     private let shared = Locked<SharedDirectory?>(nil)
     /// True if an earlier run left the directory.
     private let existed: Bool
@@ -25,8 +27,8 @@ final class FallbackCache: Sendable {
     }
 
     func opened() throws -> DownloadCache {
-        try cache.withLock { cache in
-            if let cache { return cache }
+        try opening.withLock { _ in
+            if let cache = cache.withLock({ $0 }) { return cache }
             if let directory {
                 let directory = try SharedDirectory(directory)
                 shared.withLock { $0 = directory }
@@ -35,7 +37,7 @@ final class FallbackCache: Sendable {
                 throw Failure(.store, "cannot create a temporary directory: \(errorText(errno))")
             }
             let opened = try open(directory)
-            cache = opened
+            cache.withLock { $0 = opened }
             return opened
         }
     }
