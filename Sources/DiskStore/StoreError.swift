@@ -72,6 +72,12 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
         self.errno = errno
     }
 
+    /// True if the body finds no room now. The disk, the capacity or what is held in it may be the reason.
+    var isLackOfRoom: Bool { code == .full || code == .held }
+
+    /// True if there are no more descriptors, or no memory: nothing is known about the file.
+    var isOfResources: Bool { errno == EMFILE || errno == ENFILE || errno == ENOMEM }
+
     /// The error with the bytes that found no room.
     func needing(_ bytes: Int64) -> StoreError {
         var error = self

@@ -28,10 +28,8 @@ extension DiskStore {
         do throws(StoreError) {
             file = try File(path, O_RDONLY)
         } catch {
-            switch error.errno {
-            case EMFILE, ENFILE, ENOMEM: throw error
-            default: return try drop(entry, because: "its body cannot be opened")
-            }
+            if error.isOfResources { throw error }
+            return try drop(entry, because: "its body cannot be opened")
         }
         // Only deletion takes the exclusive lock; a file unlinked before the shared lock was obtained is a miss as
         // well. By its name: a body may have further ones, see ``LinkMode/hardlink``.

@@ -106,7 +106,10 @@ extension StoredBody {
                 throw .system("cannot write", path: targetPath)
             }
             // Another file system, a device, or a file that does not support it: start over with read and write.
-            if left != size { throw .system("cannot copy", path: targetPath) }
+            if left != size {
+                if count < 0 { throw .system("cannot copy", path: targetPath) }
+                throw StoreError(.wrongLength, "the body ends early", path: path)
+            }
             return try copy(toDescriptor: target, named: targetPath)
         }
     }

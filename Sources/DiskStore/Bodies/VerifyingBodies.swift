@@ -62,6 +62,7 @@ extension DiskStore {
         do throws(StoreError) {
             file = try File(paths.body(entry.id), O_RDONLY)
         } catch {
+            if error.isOfResources { throw error }
             return error.errno == ENOENT ? .missing : .unreadable("\(error)")
         }
         guard fileSystem.lock(file, exclusive: false), let status = file.status else { return .missing }

@@ -119,14 +119,14 @@ extension DiskStore {
                 do throws(StoreError) {
                     try index.setReserved(id, from: reserved, to: some, sparesUseful: some > half)
                     return some
-                } catch  where error.code == .full {
+                } catch  where error.isLackOfRoom {
                     // Without a large step: the exact size may still fit.
                 }
             }
             let sparesUseful = isGrowing && needed > half
             do throws(StoreError) {
                 try index.setReserved(id, from: reserved, to: needed, sparesUseful: sparesUseful)
-            } catch  where sparesUseful && error.code == .full {
+            } catch  where sparesUseful && error.isLackOfRoom {
                 // Otherwise the disk is full.
                 guard try index.usage().excess(with: needed - reserved) > 0 else { throw error }
                 throw Self.tooLarge(size, isGrowing: true, index).needing(size)

@@ -63,7 +63,7 @@ extension Index {
         } catch {
             if error.errno == ENOENT { return true }
             // The file belongs to another owner, or is not a file. Then it has no reader among the store's processes either.
-            if error.errno == EMFILE || error.errno == ENFILE || isHeld() { return false }
+            if error.isOfResources || isHeld() { return false }
             // A folder with content is not a body, and stays. Its number is not issued again.
             return removeName(path) || FileStatus(at: path)?.isFolder == true
         }

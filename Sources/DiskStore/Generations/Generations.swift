@@ -55,10 +55,13 @@ final class Generations: Sendable {
     /// The shared table; nil if it neither exists nor can be created.
     private func opened() -> GenerationTable? {
         for _ in 0..<3 {
-            if let file = try? File(paths.generations, isReadOnly ? O_RDONLY : O_RDWR),
-                GenerationTable.isTable(file) || isReadOnly
-            {
-                return GenerationTable(file, isMapped: isMapped)
+            do throws(StoreError) {
+                let file = try File(paths.generations, isReadOnly ? O_RDONLY : O_RDWR)
+                if GenerationTable.isTable(file) || isReadOnly {
+                    return GenerationTable(file, isMapped: isMapped)
+                }
+            } catch {
+                if error.isOfResources { return nil }
             }
             if isReadOnly { return nil }
             // Truncated, of another program, or not a file: it is replaced. Processes that map this one detect the replacement by a check.

@@ -94,8 +94,12 @@ extension Index {
 
     private func isAlive(_ id: Int64) -> Bool {
         if id == run?.id || fileSystem.isShared && Claim.isAlive(run: id) { return true }
-        guard let locks = try? LockFile(paths.locks) else { return false }
-        return locks.isLocked(LockByte.of(run: id))
+        do throws(StoreError) {
+            return try LockFile(paths.locks).isLocked(LockByte.of(run: id))
+        } catch {
+            // Without its file no lock exists. If the file cannot be opened now, nothing is known.
+            return error.errno != ENOENT && !error.isOfOtherKind
+        }
     }
 
     /// Releases the holds of runs that have ended without releasing them.
