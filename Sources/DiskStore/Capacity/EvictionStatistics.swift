@@ -51,7 +51,7 @@ public struct EvictionStatistics: Sendable, Equatable {
         count += 1
         bytes += allocated
         last = Eviction(date: Date(milliseconds: now), age: .milliseconds(age))
-        let band = ages.firstIndex { $0.upTo.map { age <= $0.components.seconds * 1000 } ?? true } ?? ages.count - 1
+        let band = ages.firstIndex { $0.upTo.map { age <= $0.milliseconds } ?? true } ?? ages.count - 1
         ages[band].count += 1
         if recent.count < Self.remembered {
             recent.append(age)

@@ -26,7 +26,7 @@ extension DiskStore {
     package func prune(
         to target: Int64? = nil, olderThan age: Duration? = nil, dryRun: Bool = false, sparingPins: Bool = true
     ) throws(StoreError) -> PruneResult {
-        let before = age.map { configuration.clock().milliseconds - $0.components.seconds * 1000 }
+        let before = age.map { configuration.clock().milliseconds - $0.milliseconds }
         let (victims, result) = try withIndex { (index) throws(StoreError) in
             try index.flush()
             let totals = try index.readTotals()

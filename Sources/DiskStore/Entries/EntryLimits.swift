@@ -12,7 +12,7 @@ struct EntryLimits: Equatable, Sendable {
     }
 
     init(_ configuration: StoreConfiguration) {
-        maxAge = configuration.maxAge.map { max(0, $0.components.seconds) * 1000 }
+        maxAge = configuration.maxAge.map { max(0, $0.milliseconds) }
         maxSize = configuration.maxEntrySize
         maxEntries = configuration.maxEntries.map { Int64(max(1, $0)) }
     }

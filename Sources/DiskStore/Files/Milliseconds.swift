@@ -13,6 +13,11 @@ extension Date {
     }
 }
 
+extension Duration {
+    /// Whole milliseconds, limited to what a date in the index can be added to.
+    var milliseconds: Int64 { max(-9_000_000_000_000, min(components.seconds, 9_000_000_000_000)) * 1000 }
+}
+
 extension Date {
     /// Sets the modification time of an open file, if its file system and its owner permit it.
     func setModificationTime(of descriptor: Int32) {

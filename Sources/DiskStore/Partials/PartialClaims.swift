@@ -191,7 +191,7 @@ extension Index {
     /// Returns the bytes freed.
     func dropPartials(olderThan lifetime: Duration?, atLeast bytes: Int64 = .max) throws(StoreError) -> Int64 {
         var freed: Int64 = 0
-        let oldest = lifetime.map { now - $0.components.seconds * 1000 }
+        let oldest = lifetime.map { now - $0.milliseconds }
         for row in try catalogue().partials.all() {
             if freed >= bytes { break }
             if let oldest, row.updated >= oldest { continue }

@@ -18,8 +18,8 @@ extension DiskStore {
         let last = try withIndex { (index) throws(StoreError) in try index.readTotals().swept }
         // Due as well after the clock was set back, and after a boot: with a power failure the index may have lost rows
         // of existing files, which do not count before they are found.
-        let start = now - configuration.uptime().components.seconds * 1000
-        if age > .zero, now >= last, last >= start, now - last < age.components.seconds * 1000 { return nil }
+        let start = now - configuration.uptime().milliseconds
+        if age > .zero, now >= last, last >= start, now - last < age.milliseconds { return nil }
 
         var result = SweepResult()
         for folder in Int64(0)..<256 {
