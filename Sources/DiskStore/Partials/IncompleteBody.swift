@@ -85,8 +85,10 @@ package final class IncompleteBody: Sendable {
             buffer = memory
             let recorded = try recordFile.bytes(at: slot, count: Checksum.byteCount)?.withUnsafeBytes { Checksum($0) }
             let isIntact = try data.checksum(of: BlockMap.range(of: block, total: total), using: memory) == recorded
-            if !isIntact { try recordFile.write(Checksum.none.bytes, at: slot) }
-            state.withLock { state in
+            try state.withLock { (state) throws(StoreError) in
+                // Another caller may have found the damage, and the block may have been written again since.
+                guard state.partial.blocks[block], !state.verified[block] else { return }
+                if !isIntact { try recordFile.write(Checksum.none.bytes, at: slot) }
                 state.verified[block] = isIntact
                 state.partial.note(block, isPresent: isIntact)
             }

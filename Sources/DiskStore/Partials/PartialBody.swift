@@ -11,7 +11,7 @@ package final class PartialBody: Sendable {
     package let header: [UInt8]
     /// The whole body's length, if known.
     package let total: Int64?
-    /// The ranges recorded as present: ascending, disjoint, not empty. See ``isSound(_:)``.
+    /// The ranges recorded as present: ascending, disjoint, not empty. See ``isIntact(_:)``.
     package let held: [Range<Int64>]
     /// Open for reading; closed with this value. Read with `pread`.
     package var descriptor: Int32 { data.descriptor }
