@@ -5,7 +5,7 @@
 struct PositionPlan {
     /// The gap between two positions that are assigned at the end.
     static let spacing: Int64 = 1 << 20
-    /// The gap before the first kept position, for four million new ids in front of it.
+    /// The gap before the first kept position, for four million new ids in front of it. There is room for two million such gaps.
     static let frontRoom: Int64 = 1 << 42
 
     /// The position of the previous id; `nil` at the front.
