@@ -40,15 +40,24 @@ import Testing
         return whole
     }
 
-    @Test(arguments: ["HTTP/1.0\r\n", "HTTP/1.1\r\nHost: x\r\nConnection: close\r\n", "HTTP/1.1\r\nHost: x\r\n"])
-    func `a client that begins to read late gets all of its last answer`(head: String) async throws {
+    /// The time at which a client closes its sending side.
+    enum HalfClose: CaseIterable { case never, afterRequest, afterResponse }
+
+    @Test(
+        arguments: ["HTTP/1.0\r\n", "HTTP/1.1\r\nHost: x\r\nConnection: close\r\n", "HTTP/1.1\r\nHost: x\r\n"],
+        HalfClose.allCases)
+    func `a client that begins to read late gets all of its last answer`(
+        head: String, halfClose: HalfClose
+    ) async throws {
         let origin = try Self.origin()
         let server = try await ServerProcess(origin: origin.url(""))
         let whole = try warm(server)
         let client = try Client(server.port, receiveBuffer: 4096)
         client.send("GET \(Self.path) \(head)\r\n")
+        if halfClose == .afterRequest { client.finish() }
         // So long that the server has written all that the sockets hold, and waits for room.
         try await Task.sleep(for: .milliseconds(2500))
+        if halfClose == .afterResponse { client.finish() }
         #expect(client.answer()?.body == whole)
         // Whole, though the client went right after its last byte.
         #expect(await server.logs { $0.count == 2 })

@@ -129,6 +129,8 @@ final class Connection: ChannelDuplexHandler {
         case ChannelEvent.inputClosed:
             if phase == .reading, current == nil {
                 finishWriting(context)
+            } else if phase == .lingering {
+                // The last response may not be written yet.
             } else if isResponseAtHand {
                 current?.keepsAlive = false
             } else {
