@@ -30,6 +30,9 @@ package struct FairQueue<Client: Hashable & Sendable>: Sendable {
         ends[client] = end - min(end, UInt64(max(0, cost)))
     }
 
+    /// Records that all waiting work of a client was taken back: it is not behind the others.
+    package mutating func forget(_ client: Client) { ends[client] = nil }
+
     /// Records that the work with this start has begun.
     package mutating func begin(_ start: UInt64) {
         now = max(now, start)

@@ -53,6 +53,32 @@ import Testing
         #expect(await again.value)
     }
 
+    @Test func `requests that were cancelled while they waited do not set their client back`() async throws {
+        let admission = Admission(limits(1))
+        try await admission.enter("a")
+        let order = Locked<[String]>([])
+        func enters(_ client: String) async -> Task<Void, Never> {
+            let before = admission.counts
+            let task = Task {
+                guard (try? await admission.enter(client)) != nil else { return }
+                order.withLock { $0.append(client) }
+                admission.leave(client)
+            }
+            await eventually { admission.counts != before }
+            return task
+        }
+        var tasks = [await enters("d")]
+        for _ in 0..<20 {
+            let cancelled = await enters("b")
+            cancelled.cancel()
+            await cancelled.value
+        }
+        for client in ["b", "c", "c"] { tasks.append(await enters(client)) }
+        admission.leave("a")
+        for task in tasks { await task.value }
+        #expect(order.withLock { $0 } == ["d", "b", "c", "c"])
+    }
+
     @Test func `a full queue refuses requests, and one client cannot fill it alone`() async throws {
         let admission = Admission(limits(1, perClient: 2, waiting: 3, waitingPerClient: 2))
         try await admission.enter("a")

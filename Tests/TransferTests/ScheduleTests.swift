@@ -114,9 +114,24 @@ struct ScheduleTests {
     @Test func `a withdrawn transfer never starts`() {
         var schedule = TransferSchedule(.init(total: 4, perHost: 4, perClient: .max))
         for id in 1...3 { schedule.enqueue(UInt64(id), host: "a", priority: .normal) }
-        schedule.withdraw(2, host: "a")
-        schedule.withdraw(9, host: "unknown")
+        schedule.withdraw(2, host: "a", isOver: true)
+        schedule.withdraw(9, host: "unknown", isOver: true)
         #expect(all(&schedule) == [1, 3])
+    }
+
+    @Test func `transfers that were withdrawn do not set their client back`() {
+        var schedule = TransferSchedule(.init(total: 1, perHost: 1, perClient: .max))
+        schedule.enqueue(1, host: "a", priority: .normal, client: "other")
+        for id in 10..<30 { schedule.enqueue(UInt64(id), host: "a", priority: .normal, client: "first") }
+        for id in 10..<30 { schedule.withdraw(UInt64(id), host: "a", client: "first", isOver: true) }
+        schedule.enqueue(2, host: "a", priority: .normal, client: "first")
+        for id in 3...5 { schedule.enqueue(UInt64(id), host: "a", priority: .normal, client: "second") }
+        var started: [UInt64] = []
+        while let id = schedule.next() {
+            started.append(id)
+            schedule.finished(host: "a", client: id == 1 ? "other" : id == 2 ? "first" : "second")
+        }
+        #expect(started == [1, 2, 3, 4, 5])
     }
 
     @Test func `limits below one count as one`() {
@@ -164,7 +179,7 @@ struct ScheduleTests {
                     guard let id = waiting.keys.sorted().randomElement(using: &generator),
                         let host = waiting.removeValue(forKey: id)?.host
                     else { continue }
-                    schedule.withdraw(id, host: host)
+                    schedule.withdraw(id, host: host, isOver: true)
                 }
                 start()
             }

@@ -62,6 +62,12 @@ package final class Admission: Sendable {
             if waiting.used == 0 { order.reset() }
         }
 
+        /// Forgets a waiting request that was cancelled. If it was the client's last, the cancelled ones do not set the client back.
+        mutating func withdraw(_ client: String) {
+            stopWaiting(client)
+            if waiting.used(by: client) == 0 { order.forget(client) }
+        }
+
         /// Removes and returns the waiting requests to be admitted.
         mutating func admitted() -> [CheckedContinuation<Bool, Never>] {
             var admitted: [CheckedContinuation<Bool, Never>] = []
@@ -145,10 +151,10 @@ package final class Admission: Sendable {
         let continuation = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             if let index = state.queue.firstIndex(where: { $0.number == number }) {
                 let waiter = state.queue.remove(at: index)
-                state.stopWaiting(client)
+                state.withdraw(client)
                 return waiter.continuation
             }
-            if state.arriving.removeValue(forKey: number) != nil { state.stopWaiting(client) }
+            if state.arriving.removeValue(forKey: number) != nil { state.withdraw(client) }
             return nil
         }
         continuation?.resume(returning: false)

@@ -25,6 +25,8 @@ final class EngineLoop {
 
     /// The request rates of hosts with recent requests, if there is a limit.
     private var paces: [String: RequestPace] = [:]
+    /// The hosts that have got no shared place since these times.
+    private var placesWanted: [String: MonotonicTime] = [:]
 
     /// The time between two attempts to take a place that several processes share.
     private static let placeInterval = Duration.milliseconds(50)
@@ -148,15 +150,15 @@ final class EngineLoop {
             tag: transfer.place)
     }
 
-    private func withdraw(_ transfer: RunningTransfer) {
-        schedule.withdraw(transfer.id, host: transfer.host, client: transfer.client)
+    private func withdraw(_ transfer: RunningTransfer, isOver: Bool) {
+        schedule.withdraw(transfer.id, host: transfer.host, client: transfer.client, isOver: isOver)
     }
 
     private func prioritize(_ id: UInt64, _ priority: TransferPriority) {
         guard let transfer = transfers[id] else { return }
         transfer.priority = priority
         guard transfer.isWaiting else { return }
-        withdraw(transfer)
+        withdraw(transfer, isOver: false)
         enqueue(transfer)
     }
 
@@ -177,18 +179,18 @@ final class EngineLoop {
         }
     }
 
-    /// Takes a place that all processes share. After the connect time-out, the transfer starts without a place, because another process may be
-    /// stopped.
+    /// Takes a place that all processes share. If the host has had none for the connect time-out, the transfer starts without one, because
+    /// another process may be stopped.
     private func takesPlace(_ transfer: RunningTransfer) -> Bool {
         guard let limit = mailbox.configuration.sharedHostLimit else { return true }
         transfer.sharedPlace = limit.place(with: transfer.host)
-        if transfer.sharedPlace == nil {
-            let since = transfer.wantsPlaceSince ?? now
-            transfer.wantsPlaceSince = since
-            guard now - since >= transfer.options.connectTimeout else { return false }
+        guard transfer.sharedPlace == nil else {
+            placesWanted[transfer.host] = nil
+            return true
         }
-        transfer.wantsPlaceSince = nil
-        return true
+        let since = placesWanted[transfer.host] ?? now
+        placesWanted[transfer.host] = since
+        return now - since >= transfer.options.connectTimeout
     }
 
     /// Releases the transfer's slot and its shared place.
@@ -317,7 +319,7 @@ final class EngineLoop {
         if active.removeValue(forKey: transfer.id) != nil {
             leave(transfer)
         } else if transfer.isWaiting {
-            withdraw(transfer)
+            withdraw(transfer, isOver: true)
         }
     }
 

@@ -40,8 +40,6 @@ final class RunningTransfer {
     var place: UInt64?
     /// Its place in the limit that all processes share.
     var sharedPlace: (any AnyObject & Sendable)?
-    /// The time at which it first failed to get a shared place.
-    var wantsPlaceSince: MonotonicTime?
     /// True if its handle was added to the multi handle.
     var isAdded = false
     private(set) var handle: EasyHandle?

@@ -135,8 +135,12 @@ struct TransferSchedule {
     }
 
     /// Removes a waiting transfer.
-    mutating func withdraw(_ id: ID, host: String, client: String? = nil) {
+    ///
+    /// - Parameter isOver: True if it is not queued again. If no other transfer of the client waits, those that were withdrawn do not set the
+    ///   client back.
+    mutating func withdraw(_ id: ID, host: String, client: String? = nil, isOver: Bool) {
         guard hosts[host]?.remove(id, of: client) ?? false else { return }
+        if isOver, !hosts.values.contains(where: { $0.waiting[client]?.isEmpty == false }) { turns.forget(client) }
         noteOneLessWaiting()
         settle(host)
     }
