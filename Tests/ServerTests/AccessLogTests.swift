@@ -1,6 +1,7 @@
 import Foundation
 import HTTPServer
 import HTTPTypes
+import TestSupport
 import Testing
 
 @testable import imgcache_server
@@ -25,6 +26,28 @@ struct AccessLogTests {
             Request(head: head, client: client, peer: client, content: [], id: "1", received: .now), status: 200)
         let line = String(decoding: record.line(at: .init(timeIntervalSince1970: 0)), as: UTF8.self)
         #expect(line.unicodeScalars.allSatisfy(\.isASCII) && !line.contains("secret"), "\(line)")
+    }
+
+    @Test func `lines that could not be written are counted, and a torn line does not spoil the next one`() async throws
+    {
+        let directory = try TestDirectory()
+        let path = directory.path("log")
+        func record(_ target: String) -> RequestRecord {
+            let client = ClientAddress("192.0.2.7")
+            let head = RequestHead(method: .get, target: .path(target))
+            return RequestRecord(
+                Request(head: head, client: client, peer: client, content: [], id: "1", received: .now), status: 200)
+        }
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/full")
+        let log = try AccessLog(.file(path))
+        for number in 1...3 { log.record(record("/lost\(number)")) }
+        await eventually { log.leftOut == 3 }
+        try FileManager.default.removeItem(atPath: path)
+        log.record(record("/kept"))
+        await log.end()
+        let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+        #expect(lines.count == 2 && lines.first?.contains("/kept") == true, "\(lines)")
+        #expect(lines.last.map { $0.contains("\"log_lines_left_out\":3") } == true, "\(lines)")
     }
 
     @Test func `times in a log are written in UTC with milliseconds`() {

@@ -22,8 +22,28 @@ final class AccessLog: Sendable {
     private struct State {
         var lines: [UInt8] = []
         var leftOut = 0
+        /// True if the last batch ended inside a line.
+        var isTorn = false
         var isWriting = false
+
+        /// Takes the waiting lines, and the number of those that were left out, which is then the last line.
+        mutating func takeBatch() -> (lines: [UInt8], leftOut: Int) {
+            var batch = lines
+            let leftOut = leftOut
+            if leftOut > 0 {
+                var note = JSONLine()
+                note.add("log_lines_left_out", leftOut)
+                batch += note.finished() + [AccessLog.lineEnd]
+            }
+            if isTorn, !batch.isEmpty { batch.insert(AccessLog.lineEnd, at: 0) }
+            lines = []
+            self.leftOut = 0
+            isWriting = !batch.isEmpty
+            return (batch, leftOut)
+        }
     }
+
+    private static let lineEnd = UInt8(ascii: "\n")
 
     /// The number of bytes that may wait to be written.
     private static let longestBacklog = 8 << 20
@@ -58,6 +78,9 @@ final class AccessLog: Sendable {
         thread = pool
     }
 
+    /// The number of lines that were lost since the last one that says so.
+    var leftOut: Int { state.withLock { $0.leftOut } }
+
     /// True if the log is enabled.
     var isOn: Bool { thread != nil }
 
@@ -70,7 +93,7 @@ final class AccessLog: Sendable {
                 return false
             }
             state.lines += line
-            state.lines.append(UInt8(ascii: "\n"))
+            state.lines.append(Self.lineEnd)
             defer { state.isWriting = true }
             return !state.isWriting
         }
@@ -88,40 +111,40 @@ final class AccessLog: Sendable {
     private func writeBatches(after pause: UInt32) {
         while true {
             usleep(pause)
-            let batch = state.withLock { state -> [UInt8] in
-                var batch = state.lines
-                if state.leftOut > 0 {
-                    var note = JSONLine()
-                    note.add("log_lines_left_out", state.leftOut)
-                    batch += note.finished() + [UInt8(ascii: "\n")]
-                }
-                state.lines = []
-                state.leftOut = 0
-                state.isWriting = !batch.isEmpty
-                return batch
-            }
+            let (batch, leftOut) = state.withLock { state in state.takeBatch() }
             guard !batch.isEmpty else { return }
-            write(batch)
+            let rest = batch[write(batch)...]
+            guard !rest.isEmpty else { continue }
+            // The next record tries again.
+            return state.withLock { state in
+                state.isWriting = false
+                // The last line is the number that was left out before.
+                let lines = rest.count { $0 == Self.lineEnd }
+                state.leftOut += leftOut > 0 ? lines - 1 + leftOut : lines
+                state.isTorn = rest.startIndex > 0 && batch[rest.startIndex - 1] != Self.lineEnd
+            }
         }
     }
 
-    private func write(_ bytes: [UInt8]) {
+    /// Returns the number of bytes that were written.
+    private func write(_ bytes: [UInt8]) -> Int {
         let descriptor: Int32
         switch destination {
-        case .off: return
+        case .off: return bytes.count
         case .standardOutput: descriptor = 1
         case .file(let path): descriptor = Self.open(path)
         }
-        guard descriptor >= 0 else { return }
+        guard descriptor >= 0 else { return 0 }
         defer { if descriptor != 1 { close(descriptor) } }
-        bytes.withUnsafeBytes { bytes in
+        return bytes.withUnsafeBytes { bytes in
             var rest = bytes[...]
             while !rest.isEmpty {
                 let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
                 if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return }
+                guard count > 0 else { break }
                 rest = rest.dropFirst(count)
             }
+            return rest.startIndex
         }
     }
 
