@@ -3,8 +3,8 @@ import HTTPTypes
 
 /// The mirrors that a response announces in `Link` fields with the relation `duplicate` (RFC 6249 section 3, RFC 8288).
 enum DuplicateLinks {
-    /// The limit of mirrors from one response; further ones are ignored.
-    private static let most = 100
+    /// The limit of mirrors that the responses of one download announce; further ones are ignored.
+    static let most = 100
 
     /// - Parameter base: The URL of the response, which relative links are resolved against.
     static func mirrors(in fields: HTTPFields, base: String) -> [Mirror] {

@@ -25,6 +25,8 @@ final class MirroredRun {
     private let sink: CheckingSink
     private let events: @Sendable (TransferEvent) -> Void
     private var sources: [Mirror]
+    /// The number of them that responses announced.
+    private var announced = 0
     /// Sources that are not tried again.
     private var refused: Set<String> = []
     /// Sources that failed in the current round.
@@ -139,7 +141,8 @@ final class MirroredRun {
             hasAnnouncedDigest = digest.flatMap { try? RunningDigest($0.algorithm) } != nil
         }
         for mirror in DuplicateLinks.mirrors(in: head.fields, base: head.finalURL)
-        where !sources.contains(where: { $0.url == mirror.url }) {
+        where announced < DuplicateLinks.most && !sources.contains(where: { $0.url == mirror.url }) {
+            announced += 1
             // Behind the mirrors of the request.
             sources.append(Mirror(mirror.url, priority: 1_000_000 + mirror.priority))
         }
@@ -287,7 +290,10 @@ final class MirroredRun {
             var piece = request.addressed(to: source.url, isAlone: true)
             piece.conditions = nil
             piece.fields[.range] = "bytes=" + ByteRange(range).text
-            piece.options.forwardsErrorResponses = true
+            if !piece.options.forwardsErrorResponses {
+                piece.options.userAgent = piece.options.userAgent ?? "imgcache"
+                piece.options.forwardsErrorResponses = true
+            }
             let target = PieceSink(range, of: total)
             do throws(TransferError) {
                 let result = try await transport.base.run(piece, into: target)

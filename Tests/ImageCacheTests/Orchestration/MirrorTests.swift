@@ -236,6 +236,20 @@ import Testing
         #expect(last.url == Self.first && last.fields[.range] == "bytes=600000-")
     }
 
+    @Test func `mirrors that announce further mirrors without end are given up`() async throws {
+        let link = try #require(HTTPField.Name("Link"))
+        let bench = try Bench { request in
+            var representation = Self.representation(request.url)
+            representation.fields[link] = "<http://m\(request.number).example/f>; rel=duplicate"
+            return representation.response(to: request).cut(after: 0)
+        }
+        var request = request(mirrors: [])
+        request.usesAnnouncedMirrors = true
+        request.transfer.retry.maxRetries = 1
+        await #expect(throws: ImageCacheError.self) { try await bench.cache.file(for: request) }
+        #expect(bench.transport.requests.count < 500)
+    }
+
     @Test func `the fastest of equally preferred origins is chosen after all have been measured`() {
         let rates = OriginRates()
         let mirrors = [Mirror("http://a/x"), Mirror("http://b/x"), Mirror("http://c/x", priority: 2)]
