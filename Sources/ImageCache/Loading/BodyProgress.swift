@@ -7,7 +7,7 @@ import Glibc
 /// Without subscribers, only the bytes on disk are recorded. A new subscriber starts with those.
 final class BodyProgress: Sendable {
     struct Snapshot: Sendable {
-        /// A descriptor of the growing file, open as long as the `BodyProgress` exists; -1 while no byte is on disk.
+        /// A descriptor of the growing file, open as long as the subscription and the `BodyProgress` exist; -1 while no byte is on disk.
         var descriptor: Int32
         /// The number of bytes on disk, without a gap, from the body's start.
         var available: Int64
@@ -25,13 +25,19 @@ final class BodyProgress: Sendable {
         var subscribers: [Int: AsyncStream<Snapshot>.Continuation] = [:]
         var nextID = 0
         var superseded: [Int32] = []
+
+        mutating func closeSuperseded() {
+            for descriptor in superseded { close(descriptor) }
+            superseded = []
+        }
     }
 
     private let state = Locked(State())
 
     deinit {
         state.withLock { state in
-            for descriptor in state.superseded + [state.descriptor] where descriptor >= 0 { close(descriptor) }
+            state.closeSuperseded()
+            if state.descriptor >= 0 { close(state.descriptor) }
         }
     }
 
@@ -65,9 +71,10 @@ final class BodyProgress: Sendable {
         state.withLock { state in
             state.version += 1
             state.latest = nil
-            // A subscriber may be reading it: closed at the end.
             if state.descriptor >= 0 { state.superseded.append(state.descriptor) }
             state.descriptor = -1
+            // A subscriber may be reading one of them.
+            if state.subscribers.isEmpty { state.closeSuperseded() }
         }
     }
 
