@@ -146,7 +146,7 @@ struct SinkTask {
     private func confirm(_ start: BodyStart, _ machine: inout TransferStateMachine) -> TransferStateMachine.Action {
         do { try sink.begin(start.head, start.placement) } catch { return machine.sinkFailed(error) }
         events(.head(start.head, resumedFrom: start.resumedFrom, total: start.total))
-        return machine.sinkSucceeded(at: .now)
+        return machine.sinkSucceeded()
     }
 
     private func end(
@@ -157,7 +157,7 @@ struct SinkTask {
             let progress = machine.history.progress
             events(.received(progress.bytes, total: progress.total))
         }
-        return machine.sinkSucceeded(at: .now)
+        return machine.sinkSucceeded()
     }
 
     private func askCanRestart(_ machine: inout TransferStateMachine) -> TransferStateMachine.Action {

@@ -10,11 +10,6 @@ extension HeldPartial {
         return position == .max ? held : held + max(0, (total ?? position) - position)
     }
 
-    /// The number of bytes known to be missing; an unknown end counts as none.
-    var missingBytes: Int64 {
-        missing.reduce(0) { $1.upperBound == .max ? $0 : $0 + Int64($1.count) }
-    }
-
     /// The reason why the partial cannot be resumed, in words; nil if it can.
     var defect: String? {
         guard validator.isUsable else { return "the validator of the held bytes is not a strong one" }

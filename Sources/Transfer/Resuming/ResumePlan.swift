@@ -13,7 +13,7 @@ package struct ResumePlan: Equatable {
     }
 
     package let requestedPart: RequestedPart
-    /// The partial that the request continues; nil with ``Question/whole``.
+    /// The partial that the request continues; nil with ``RequestedPart/whole``.
     package let held: HeldPartial?
     /// The reason for not using held bytes, in words.
     let refusal: String?

@@ -4,7 +4,7 @@ import HTTPTypes
 
 extension TransferStateMachine {
     /// Handles the return of ``BodySink/begin(_:_:)`` or ``BodySink/end(_:)`` after the exchange.
-    mutating func sinkSucceeded(at now: MonotonicTime) -> Action {
+    mutating func sinkSucceeded() -> Action {
         switch state {
         case .awaitingSink(.confirming(let head)):
             return endBody(.complete(head))
@@ -49,8 +49,8 @@ extension TransferStateMachine {
     /// Continues with what is missing after one of several ranges, or after a part of one.
     mutating func rangeEnded(_ head: ResponseHead, before: HeldPartial, now: HeldPartial?) -> Action {
         guard let now, !now.missing.isEmpty else { return finish(.success(result(.body, head))) }
-        guard now.missingBytes < before.missingBytes else {
-            return fail(error(.refusedBySink, "the sink still misses the range that it was given"))
+        guard now.heldBytes > before.heldBytes else {
+            return fail(error(.refusedBySink, "a part that the server sent was not kept"))
         }
         history.furthest = max(history.furthest, now.heldBytes)
         return again(Basis(now))

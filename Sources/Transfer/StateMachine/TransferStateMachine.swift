@@ -32,11 +32,11 @@ struct TransferStateMachine: Sendable {
         /// Passes an interim response on.
         case passInterim(HTTPResponse.Status, HTTPFields)
         /// Calls ``BodySink/begin(_:_:)``. During an exchange a failure is reported by ``sinkFailed(_:isBodyOpen:)``; after it, the outcome by
-        /// ``sinkSucceeded(at:)`` or ``sinkFailed(_:isBodyOpen:)``.
+        /// ``sinkSucceeded()`` or ``sinkFailed(_:isBodyOpen:)``.
         case beginBody(BodyStart)
         /// Ends the exchange early; reported by ``exchangeEnded(_:retryAfter:at:)``.
         case stop
-        /// Calls ``BodySink/end(_:)`` after everything that was ordered before. Reported by ``sinkSucceeded(at:)`` or
+        /// Calls ``BodySink/end(_:)`` after everything that was ordered before. Reported by ``sinkSucceeded()`` or
         /// ``sinkFailed(_:isBodyOpen:)``; the latter also in place of the call, if an earlier one has failed.
         case endBody(AttemptEnding)
         /// Calls ``BodySink/canRestart()`` and, where held bytes count, ``BodySink/held()``; reported by

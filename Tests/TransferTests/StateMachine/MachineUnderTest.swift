@@ -63,7 +63,7 @@ struct MachineUnderTest {
         case .fails(let failure): return text(machine.exchangeEnded(.failed(failure.value), at: now))
         case .retryAfter(let seconds):
             return text(machine.exchangeEnded(.complete, retryAfter: .seconds(seconds), at: now))
-        case .sinkOK: return text(machine.sinkSucceeded(at: now))
+        case .sinkOK: return text(machine.sinkSucceeded())
         case .sinkThrows: return text(machine.sinkFailed(Refusal()))
         case .writeThrows: return text(machine.sinkFailed(Refusal(), isBodyOpen: true))
         case .canRestart(let held): return text(machine.sinkCanRestart(held: held, random: 0.5, at: now))

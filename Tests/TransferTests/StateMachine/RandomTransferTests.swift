@@ -139,7 +139,7 @@ private struct RandomTransfer {
             case .beginBody:
                 check(!isBodyOpen, "a body in a body")
                 isBodyOpen = sinkAgrees
-                action = sinkAgrees ? machine.sinkSucceeded(at: now) : machine.sinkFailed(MachineUnderTest.Refusal())
+                action = sinkAgrees ? machine.sinkSucceeded() : machine.sinkFailed(MachineUnderTest.Refusal())
             case .endBody where wasOpenAtThrow != nil:
                 let isOpen = wasOpenAtThrow ?? false
                 wasOpenAtThrow = nil
@@ -147,7 +147,7 @@ private struct RandomTransfer {
             case .endBody(let ending):
                 check(isBodyOpen || ending == .discarded, "an end without a body")
                 isBodyOpen = false
-                action = sinkAgrees ? machine.sinkSucceeded(at: now) : machine.sinkFailed(MachineUnderTest.Refusal())
+                action = sinkAgrees ? machine.sinkSucceeded() : machine.sinkFailed(MachineUnderTest.Refusal())
             case .loadPartial: action = machine.learned(held: randomHeld(&generator))
             case .askCanRestart:
                 let held = randomHeld(&generator)

@@ -110,6 +110,15 @@ enum ResumeStories {
                 (.start, "GET \(Sample.url), range 30-, If-Range: \"a\""),
             ]),
         Story(
+            "less than the rest of a body of unknown length is kept, and what then is missing is asked for",
+            [
+                (.start, "load partial"), (.learn(Sample.held(40, of: nil)), "again"),
+                (.start, "GET \(Sample.url), range 40-, If-Range: \"a\""),
+                (Sample.part(40...59), "begin 40..<60 of 100"), (.piece(20), "write"), (.wrote(20), "none"),
+                (.end, "end complete"), (.sinkOK, "load partial"), (.learn(Sample.held(60)), "again"),
+                (.start, "GET \(Sample.url), range 60-, If-Range: \"a\""),
+            ]),
+        Story(
             "a sink that does not keep the range that it was given ends the transfer",
             [
                 (.start, "load partial"), (.learn(Sample.held(missing: [10..<20, 30..<100])), "again"),
@@ -119,7 +128,7 @@ enum ResumeStories {
                 (.sinkOK, "load partial"),
                 (
                     .learn(Sample.held(missing: [10..<20, 30..<100])),
-                    "failed refusedBySink: the sink still misses the range that it was given"
+                    "failed refusedBySink: a part that the server sent was not kept"
                 ),
             ]),
         Story(

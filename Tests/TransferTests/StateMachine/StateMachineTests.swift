@@ -51,7 +51,7 @@ import Testing
         var machine = try MachineUnderTest(Sample.request())
         machine.send([.start, .learn(Sample.held(40)), .start, Sample.head(416), .end, .sinkOK, .start])
         machine.send([Sample.ok(0), .end])
-        guard case .finish(.success(let result)) = machine.machine.sinkSucceeded(at: machine.now) else {
+        guard case .finish(.success(let result)) = machine.machine.sinkSucceeded() else {
             throw Failure()
         }
         #expect(result.restarts == ["416: the server has no such range"])
