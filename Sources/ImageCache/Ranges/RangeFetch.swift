@@ -125,7 +125,10 @@ final class RangeFetch: Sendable {
             isSequential = RangePlan.completes(
                 body.total, after: known.position,
                 with: body.heldBytes(before: known.position, upTo: RangePlan.sequentialRun))
-            if body.isComplete, await store(body, record) {
+            if !isStorable(record.response) {
+                isSequential = false
+                try? body.discard()
+            } else if body.isComplete, await store(body, record) {
                 isSequential = false
             } else {
                 // A failure only means that a later reader confirms the representation again.
@@ -394,8 +397,7 @@ final class RangeFetch: Sendable {
     private func fetchBlocks(_ range: Range<Int64>, of body: IncompleteBody) async throws(ImageCacheError) {
         guard let record = state.withLock({ $0.record }), let validator = record.validator else { return }
         var request = resolved.transferRequest(for: fetch)
-        // An error status is no part of the body.
-        request.options.forwardsErrorResponses = false
+        request = request.withoutForwardedErrors
         let held = HeldPartial(
             validator: validator, lastModified: record.strongLastModified, total: body.total, missing: [],
             url: record.finalURL)

@@ -30,6 +30,10 @@ final class SegmentedTransfer: BodySink {
         /// True if no connection may be started any more.
         var isOver = false
         var count = SegmentCounts()
+        /// The most bytes that were held at the end of a round.
+        var furthest: Int64 = 0
+        /// The number of rounds since then.
+        var fruitlessRounds = 0
 
         /// True after the start of the first additional connection.
         var isDivided: Bool { basis != nil }
@@ -145,6 +149,7 @@ final class SegmentedTransfer: BodySink {
             throw completed(TransferError(.cancelled, url: url(stream), "the transfer was cancelled"))
         }
         if ends(stream) { return try completed(stream) }
+        try endRound(stream)
         state.withLock { state in
             state.mostConnections = state.planner?.mostToStream ?? 1
             state.planner = nil
@@ -153,6 +158,23 @@ final class SegmentedTransfer: BodySink {
             state.isStreamStopped = false
         }
         return nil
+    }
+
+    /// Ends a round that another one must follow.
+    ///
+    /// - Throws: The failure of the stream if it is not retried: by the options of the request, or because several rounds have brought nothing.
+    private func endRound(_ stream: Result<TransferResult, TransferError>) throws(TransferError) {
+        guard case .failure(let error) = stream else { return }
+        let (isStopped, fruitlessRounds) = state.withLock { state in
+            state.fruitlessRounds = state.count.held > state.furthest ? 0 : state.fruitlessRounds + 1
+            state.furthest = max(state.furthest, state.count.held)
+            return (state.isStreamStopped, state.fruitlessRounds)
+        }
+        let retry = request.options.retry
+        let isOwn = !isStopped && !(error.cause is SegmentEnd) && !(error.cause is StreamRestart)
+        let isLate = retry.maxTotalTime.map { now() - startedAt >= $0 } ?? false
+        guard isOwn && (retry.maxRetries == 0 || isLate) || fruitlessRounds > max(1, retry.maxRetries) else { return }
+        throw completed(error)
     }
 
     private func url(_ stream: Result<TransferResult, TransferError>) -> String {

@@ -48,16 +48,21 @@ extension TransferRequest {
 
     /// The request of an additional connection. The planner handles its failures, and other transfers have priority.
     var ofSegment: TransferRequest {
-        var request = self
+        var request = withoutForwardedErrors
         request.conditions = nil
         request.furtherSources = nil
         request.priority = .background
         request.options.isSegment = true
         request.options.retry.maxRetries = 0
-        if options.forwardsErrorResponses {
-            request.options.forwardsErrorResponses = false
-            request.options.userAgent = options.userAgent ?? ""
-        }
+        return request
+    }
+
+    /// The request if the response must be a part of the body, which an error response is not. It identifies itself in the same way.
+    package var withoutForwardedErrors: TransferRequest {
+        guard options.forwardsErrorResponses else { return self }
+        var request = self
+        request.options.forwardsErrorResponses = false
+        request.options.userAgent = options.userAgent ?? ""
         return request
     }
 }

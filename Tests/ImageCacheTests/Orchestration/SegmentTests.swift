@@ -61,6 +61,16 @@ import Testing
         }
     }
 
+    @Test func `a divided body is not requested again after a failure if nothing is retried`() async throws {
+        let run = Run(stream: { $0.cut(after: 7 << 20) }) {
+            $0.options.retry.maxRetries = 0
+        } others: { _ in
+            .failure(.connect)
+        }
+        await #expect(throws: TransferError.self) { _ = try await run.result() }
+        #expect(!run.transport.requests.contains { $0.fields[.range]?.hasPrefix("bytes=\(7 << 20)-") == true })
+    }
+
     @Test func `several connections deliver one body, and each byte once`() async throws {
         let run = Run { Self.old.response(to: $0) }
         let result = try await run.result()
