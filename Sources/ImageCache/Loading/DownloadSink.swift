@@ -193,6 +193,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
             try judgeStorability()
         } else {
             record?.update(by: head, to: resolved.cacheRequest, rules: rules)
+            try judgeStorability()
         }
         guard isProvedByDigest else { return }
         isJoinedByDigest = true

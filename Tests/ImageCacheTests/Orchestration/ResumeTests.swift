@@ -43,6 +43,47 @@ import Testing
         #expect(bench.transport.requests.map { $0.fields[.range] } == [nil, nil])
     }
 
+    @Test(arguments: ["no-store", "private"], [FileRequest.NoStoreBehavior.deliver, .fail])
+    func `a body whose rest must not be stored is not stored, and delivered if the request allows it`(
+        directive: String, behavior: FileRequest.NoStoreBehavior
+    ) async throws {
+        let bytes = bytes
+        let bench = try Bench(.shared) { request in
+            var representation = ScriptedRepresentation(bytes)
+            representation.fields[.cacheControl] = request.number == 1 ? "max-age=60" : directive
+            let response = representation.response(to: request)
+            return request.number == 1 ? response.cut(after: 300_000) : response
+        }
+        let request = bench.request { $0.noStoreBehavior = behavior }
+        if behavior == .fail {
+            let error = await #expect(throws: ImageCacheError.self) { try await bench.cache.file(for: request) }
+            #expect(error?.code == .notStorable)
+        } else {
+            let file = try await bench.cache.file(for: request)
+            #expect(try Bench.body(of: file) == Self.body && !file.isStored)
+        }
+        #expect(try await bench.cache.statistics().entries == 0)
+    }
+
+    @Test func `a body that starts over again and again keeps no file of an earlier start`() async throws {
+        let gate = AsyncGate()
+        let bytes = bytes
+        let bench = try Bench { request in
+            let response = ScriptedRepresentation(bytes, etag: "\"\(request.number)\"").response(to: request)
+            return request.number < 8 ? response.cut(after: 300_000) : response.pausing(after: 300_000, for: gate)
+        }
+        let request = bench.request { $0.transfer.retry.maxRetries = 10 }
+        let task = Task { try await bench.cache.file(for: request) }
+        _ = await bench.transport.requests { $0.count == 8 }
+        let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
+            try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
+        }
+        let deleted = open.filter { $0.hasPrefix(bench.cache.directory) && $0.hasSuffix(" (deleted)") }
+        #expect(deleted.count { $0.contains(".data") } <= 1, "\(deleted)")
+        gate.open()
+        #expect(try Bench.body(of: try await task.value) == Self.body)
+    }
+
     @Test func `a file that changed since the interruption is fetched again completely`() async throws {
         let bench = try bench(cutAfter: 300_000, next: "\"2\"")
         let file = try await bench.cache.file(for: bench.request())
