@@ -12,4 +12,11 @@ struct RepresentationVersion: Equatable {
         lastModified = fields[.lastModified]
         self.length = length
     }
+
+    /// A strong entity-tag is enough: servers that share files may have different dates of them.
+    static func == (left: RepresentationVersion, right: RepresentationVersion) -> Bool {
+        guard left.entityTag == right.entityTag, left.length == right.length else { return false }
+        let isStrong = left.entityTag.flatMap { EntityTag($0) }?.isWeak == false
+        return isStrong || left.lastModified == right.lastModified
+    }
 }
