@@ -24,7 +24,9 @@ final class BlockSink: BodySink, @unchecked Sendable {
         cutter = BlockCutter(range, of: body.total)
     }
 
-    func attach(_ transfer: any TransferControl) { fetch.fetch.attach(transfer, priority: .normal) }
+    func attach(_ transfer: any TransferControl) {
+        fetch.fetch.attach(transfer, priority: fetch.resolved.request.priority)
+    }
 
     func held() -> HeldPartial? {
         var held = basis
@@ -33,7 +35,12 @@ final class BlockSink: BodySink, @unchecked Sendable {
     }
 
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
-        if case .whole = placement { throw RepresentationChanged() }
+        if case .whole(let length) = placement {
+            // Asked for all of it, because no block is held.
+            guard cutter.position == 0, end == body.total, length == body.total,
+                head.resumeValidator == basis.validator
+            else { throw RepresentationChanged() }
+        }
         fetch.confirm(by: head)
     }
 
@@ -71,7 +78,9 @@ final class FirstBlocksSink: BodySink, @unchecked Sendable {
         self.asked = asked
     }
 
-    func attach(_ transfer: any TransferControl) { fetch.fetch.attach(transfer, priority: .normal) }
+    func attach(_ transfer: any TransferControl) {
+        fetch.fetch.attach(transfer, priority: fetch.resolved.request.priority)
+    }
 
     func held() -> HeldPartial? { nil }
 

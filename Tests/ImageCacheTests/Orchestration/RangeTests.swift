@@ -171,7 +171,7 @@ import Testing
 
     @Test(arguments: consumers)
     func `another version replaces the blocks, and is never joined with them`(_ consumer: Bench.Consumer) async throws {
-        let other = ScriptedRepresentation(ScriptedRepresentation.bytes(Self.size + 5).reversed(), etag: "\"2\"")
+        let other = ScriptedRepresentation(ScriptedRepresentation.bytes(Self.size + 5, seed: 2), etag: "\"2\"")
         let hasChanged = Locked(false)
         let representation = representation
         let bench = try Bench { request in
@@ -187,10 +187,11 @@ import Testing
     }
 
     @Test func `a reader of the old version gets an error, and no byte of the new version`() async throws {
-        let other = ScriptedRepresentation(Self.bytes.reversed(), etag: "\"2\"")
+        let other = ScriptedRepresentation(ScriptedRepresentation.bytes(Self.bytes.count, seed: 2), etag: "\"2\"")
         let representation = representation
+        let gate = AsyncGate()
         let bench = try Bench { request in
-            (request.number == 1 ? representation : other).response(to: request)
+            request.number == 1 ? representation.response(to: request) : other.response(to: request).after(gate)
         }
         // More than a window.
         let range = 0..<36 * Self.block
@@ -198,7 +199,10 @@ import Testing
             bench.request { $0.fields[.range] = "bytes=0-\(range.upperBound - 1)" })
         var received: [UInt8] = []
         let error = await #expect(throws: ImageCacheError.self) {
-            for try await piece in try #require(answer.body) { received += try piece.bytes() }
+            for try await piece in try #require(answer.body) {
+                received += try piece.bytes()
+                gate.open()
+            }
         }
         #expect(error?.code == .wrongBytes)
         #expect(Body(received) == Self.content(0..<received.count) && !received.isEmpty)
@@ -298,7 +302,7 @@ import Testing
 
     @Test(arguments: consumers)
     func `blocks of an invalidated resource are not served`(_ consumer: Bench.Consumer) async throws {
-        let other = ScriptedRepresentation(Self.bytes.reversed(), etag: "\"2\"")
+        let other = ScriptedRepresentation(ScriptedRepresentation.bytes(Self.bytes.count, seed: 2), etag: "\"2\"")
         let representation = representation
         let bench = try Bench { (($0.number == 1) ? representation : other).response(to: $0) }
         _ = try await get(0..<10, consumer, of: bench)
@@ -378,6 +382,29 @@ import Testing
         let range = 5 * block + 1..<7 * block
         #expect(try await get(range, of: bench).body == Self.content(range))
         #expect(ranges(bench) == ["bytes=\(5 * block)-\(7 * block - 1)", "bytes=\(6 * block)-\(7 * block - 1)"])
+    }
+
+    @Test func `a file of one block that was cut is requested once more, and has not changed`() async throws {
+        let representation = ScriptedRepresentation(Array(Self.bytes[..<200_000]))
+        let bench = try Bench { request in
+            let response = representation.response(to: request)
+            return request.number == 1 ? response.cut(after: 1000) : response
+        }
+        #expect(try await get(10..<199_999, of: bench).body == Body(Array(representation.bytes[10..<199_999])))
+        #expect(bench.transport.requests.count <= 3, "\(ranges(bench))")
+    }
+
+    @Test func `the blocks of a response whose rest must not be stored are not kept`() async throws {
+        let bench = try Bench { request in
+            let cacheControl = request.number == 1 ? "max-age=60" : "no-store"
+            return ScriptedRepresentation(Self.bytes, [.cacheControl: cacheControl]).response(to: request)
+        }
+        for first in [5, 9] {
+            let range = first * Self.block + 1..<first * Self.block + 10
+            #expect(try await get(range, of: bench).body == Self.content(range))
+        }
+        await bench.cache.close()
+        #expect(DiskUsage.files(at: "\(bench.cache.directory)/partials").isEmpty)
     }
 
     @Test func `the blocks of a response that must not be stored are not kept`() async throws {
