@@ -185,7 +185,7 @@ final class HotResponses: Sendable {
 
     private func matches(_ entry: Entry, _ request: FileRequest) -> Bool {
         guard let variant = entry.variant else { return true }
-        return variant == rules.selectingText(of: request.fields, for: entry.response.fields)
+        return variant == rules.selectingText(of: ResolvedRequest.sentFields(request), for: entry.response.fields)
     }
 
     enum Kind {
@@ -240,7 +240,7 @@ final class HotResponses: Sendable {
         let key = Key(url: request.url, owner: request.owner?.asBytes)
         let older = memory.value(for: key)
         guard let body = older?.id == file.body.entry.id ? older?.body : try? file.body.all() else { return }
-        let variant = rules.selectingText(of: request.fields, for: response.fields) ?? "*"
+        let variant = rules.selectingText(of: ResolvedRequest.sentFields(request), for: response.fields) ?? "*"
         let entry = Entry(
             file.generation, response, id: file.body.entry.id, head: head, body: body,
             variant: variant.isEmpty ? nil : variant, selectingNames: rules.selectingNames(of: response.fields),
