@@ -95,6 +95,13 @@ struct HeadCollectorTests {
         #expect(feed(&collector, Array(repeating: hint, count: 32).flatMap { $0 }) == .interim(status: 103, [:]))
     }
 
+    @Test func `lines without end after a complete head are a violation`() {
+        var collector = HeadCollector()
+        _ = feed(&collector, ["HTTP/1.1 404 Not Found", "Transfer-Encoding: chunked", ""])
+        let lines = [String](repeating: "X: y", count: 100_000)
+        #expect(isViolation(feed(&collector, lines)))
+    }
+
     @Test func `trailers without end are a violation`() {
         let long = Array("X-Long: \(String(repeating: "a", count: 64 * 1024))\r\n".utf8)
         let short = Array("X: y\r\n".utf8)

@@ -17,11 +17,11 @@ final class LatestValue<Value: Sendable>: Sendable {
 
     /// Changes the value and sends it to the watchers. A slow watcher receives only the newest value.
     func update(_ change: (inout Value) -> Void) {
-        let (value, watchers) = state.withLock { state in
+        state.withLock { state in
             change(&state.value)
-            return (state.value, Array(state.watchers.values))
+            // Under the lock, so that the last value is the newest.
+            for watcher in state.watchers.values { watcher.yield(state.value) }
         }
-        for watcher in watchers { watcher.yield(value) }
     }
 
     /// Ends all streams. A stream that begins later yields the current value and ends.
@@ -37,13 +37,13 @@ final class LatestValue<Value: Sendable>: Sendable {
     /// A stream of the current value and each later one.
     func watch() -> AsyncStream<Value> {
         let (stream, continuation) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingNewest(1))
-        let (value, id) = state.withLock { state -> (Value, Int?) in
-            guard !state.hasEnded else { return (state.value, nil) }
+        let id = state.withLock { state -> Int? in
+            continuation.yield(state.value)
+            guard !state.hasEnded else { return nil }
             state.nextID += 1
             state.watchers[state.nextID] = continuation
-            return (state.value, state.nextID)
+            return state.nextID
         }
-        continuation.yield(value)
         guard let id else {
             continuation.finish()
             return stream

@@ -37,7 +37,7 @@ struct HeadCollector {
             isComplete = false
             status = Self.status(of: line)
         }
-        guard !isComplete else { return .more }
+        guard !isComplete else { return appendTrailer(line) }
         lines += 1
         guard bytes.count + line.count <= Self.maxHeadBytes, lines <= Self.maxFields else {
             return .violation("the response head has no end (more than \(bytes.count) bytes, \(lines - 1) lines)")

@@ -68,16 +68,16 @@ final class Mailbox: Sendable {
     }
 
     func post(_ command: Command) {
-        let refused = state.withLock { state in
-            if state.isStopped { return true }
+        let refusal = state.withLock { state -> (code: TransferError.Code, message: String)? in
+            if state.isStopped { return (.cancelled, "the transfer engine is not running") }
             state.commands.append(command)
             wake(&state)
-            if state.thread == .notStarted { return !startThread(&state) }
-            return false
+            guard state.thread == .notStarted, !startThread(&state) else { return nil }
+            return (.libcurl, "no thread can be started")
         }
-        guard refused else { return }
+        guard let refusal else { return }
         switch command {
-        case .start(let submission): submission.refuse(.cancelled, "the transfer engine is not running")
+        case .start(let submission): submission.refuse(refusal.code, refusal.message)
         case .proceed(_, let machine, _, let calls):
             calls.add(.finish(.failure(machine.error(.cancelled, "the transfer was cancelled"))))
         case .cancel, .prioritize, .resume, .pause, .sinkFailed, .ended: break
