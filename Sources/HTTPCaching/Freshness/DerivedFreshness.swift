@@ -84,7 +84,7 @@ public struct DerivedFreshness: Sendable, Hashable {
         if flags.contains(.noTransform) { text += ", no-transform" }
         guard !mustValidate, limit == nil else { return text }
         if flags.contains(.immutable), own > 0 { text += ", immutable" }
-        if let seconds = lifetimes.staleWhileRevalidate ?? directives.staleWhileRevalidate.value.map({ Int($0) }) {
+        if let seconds = lifetimes.staleWhileRevalidate ?? directives.staleWhileRevalidate.value {
             text += ", stale-while-revalidate=\(seconds)"
         }
         if let seconds = directives.staleIfError.value { text += ", stale-if-error=\(seconds)" }

@@ -36,6 +36,7 @@ final class RenderJob: Sendable {
     func value(of group: OriginalGroup.Pool.Subscription? = nil) async throws(ImageCacheError)
         -> ImagePipeline.RenderedImage
     {
+        defer { withExtendedLifetime(group) {} }
         let outcome = await withTaskCancellationHandler {
             await result.value()
         } onCancel: {
