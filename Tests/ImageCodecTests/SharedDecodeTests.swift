@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -39,7 +40,7 @@ import Testing
         case (.success(let left), .success(let right)):
             left.width == right.width && left.height == right.height && left.isOpaque == right.isOpaque
                 && left.damage == right.damage && left.profile == right.profile && left.exif == right.exif
-                && left.withUnsafeBytes { left in right.withUnsafeBytes { right in left.elementsEqual(right) } }
+                && left.withUnsafeBytes { left in right.withUnsafeBytes { right in Data(left) == Data(right) } }
         case (.failure(let left), .failure(let right)): left.code == right.code
         default: false
         }

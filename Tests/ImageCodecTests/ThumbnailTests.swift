@@ -65,7 +65,12 @@ extension DecodedImage {
         guard other.width == width, other.height == height else { return .infinity }
         let sum = withUnsafeBytes { mine in
             other.withUnsafeBytes { theirs in
-                zip(mine, theirs).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }
+                var (sum, index) = (0, 0)
+                while index < mine.count {
+                    sum += abs(Int(mine[index]) - Int(theirs[index]))
+                    index += 1
+                }
+                return sum
             }
         }
         return Double(sum) / Double(cost)

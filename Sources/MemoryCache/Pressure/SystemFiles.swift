@@ -13,14 +13,14 @@ struct SystemFiles: Sendable {
         defer { close(descriptor) }
         var bytes: [UInt8] = []
         while true {
-            let count = bytes.count
-            bytes.append(contentsOf: repeatElement(0, count: 8192))
-            let got = bytes.withUnsafeMutableBytes { buffer in
-                read(descriptor, buffer.baseAddress.map { $0 + count }, 8192)
+            var got = 0
+            let part = [UInt8](unsafeUninitializedCapacity: 8192) { buffer, count in
+                got = read(descriptor, buffer.baseAddress, buffer.count)
+                count = max(0, got)
             }
-            bytes.removeLast(8192 - max(0, got))
             if got < 0 { return nil }
             if got == 0 { return String(decoding: bytes, as: UTF8.self) }
+            bytes += part
         }
     }
 

@@ -72,13 +72,13 @@ struct HistoryModel {
         to body: [UInt8], status: Int, for request: HistoryRequest, _ emissions: [Emission], since start: Int,
         joined: Int, stored: Int, hasFailed: Bool, now: Date
     ) -> String? {
+        let served = Data(body)
         let isOfThese = { (identity: Emission.Identity) -> Bool in
             if status == 206 {
-                guard let range = request.range else { return false }
-                return range.clamped(to: 0..<identity.size).count == body.count
-                    && identity.body[range.clamped(to: 0..<identity.size)].elementsEqual(body)
+                guard let range = request.range?.clamped(to: 0..<identity.size) else { return false }
+                return range.count == body.count && identity.body.subdata(in: range) == served
             }
-            return identity.status == status && identity.size == body.count && identity.body == body
+            return identity.status == status && identity.size == body.count && identity.body == served
         }
         let matching = emissions.indices.filter { index in
             emissions[index].identity.path == request.path && isOfThese(emissions[index].identity)

@@ -26,17 +26,16 @@ struct Emission: Sendable {
         var size: Int
 
         /// One line again and again, so that bytes of two bodies never look like one.
-        var body: [UInt8] {
+        var body: Data {
             if let known = Self.bodies.withLock({ $0[self] }) { return known }
-            let line = Array("\(path) v\(version) \(variant) \(status) \(size)\n".utf8)
-            var body = line
+            var body = Data("\(path) v\(version) \(variant) \(status) \(size)\n".utf8)
             while body.count < size { body += body }
-            body.removeLast(max(0, body.count - size))
+            body = body.prefix(size)
             Self.bodies.withLock { $0[self] = body }
             return body
         }
 
-        private static let bodies = Locked<[Identity: [UInt8]]>([:])
+        private static let bodies = Locked<[Identity: Data]>([:])
 
         static func forgetBodies() { bodies.withLock { $0 = [:] } }
     }
@@ -122,7 +121,7 @@ extension HistoryOrigin.State {
         if resource.status == 200, let start = resumption(request, identity, resource) {
             emission.kind = .part
             fields.append(("Content-Range", "bytes \(start.lowerBound)-\(start.upperBound - 1)/\(identity.size)"))
-            body = Array(body[start])
+            body = body.subdata(in: start)
         }
         fields.append(("Content-Length", "\(body.count)"))
         var steps: [OriginStep] = [.head(status: emission.kind == .part ? 206 : resource.status, fields: fields)]
@@ -130,7 +129,7 @@ extension HistoryOrigin.State {
             emission.kind = .cut
             steps += [.body(Array(body.prefix(count))), .cut(reset: false)]
         } else {
-            steps.append(.body(body))
+            steps.append(.body(Array(body)))
         }
         emissions.append(emission)
         return steps

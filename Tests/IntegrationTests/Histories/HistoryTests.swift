@@ -3,9 +3,8 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit) struct HistoryTests {
-    /// The number of histories; `IMGCACHE_HISTORIES` sets it (scripts/soak).
-    private static let histories =
-        ProcessInfo.processInfo.environment["IMGCACHE_HISTORIES"].flatMap { Int($0) } ?? 1_000
+    /// The number of histories of each case in batches of 50; `IMGCACHE_HISTORIES` sets it for all cases (scripts/soak).
+    private static let batches = max(1, Soak.count("IMGCACHE_HISTORIES", usual: 400) / 400)
 
     /// One history again and again: the seed that a failure names.
     private static let onlySeed =
@@ -20,7 +19,7 @@ import Testing
         for _ in 0..<part { seeds = SeededGenerator(seed: seeds.next()) }
         var tally = History.Tally()
         // New directories now and then, so that one history's leftovers do not drown the next one's.
-        for batch in 0..<max(1, Self.histories / 200) {
+        for batch in 0..<Self.batches {
             let directory = try TestDirectory()
             let origin = try HistoryOrigin()
             for number in 0..<50 {
@@ -39,7 +38,7 @@ import Testing
             }
             origin.stop()
         }
-        print("histories: \(max(1, Self.histories / 200) * 50), \(tally)")
+        print("histories: \(Self.batches * 50), \(tally)")
         // One history alone need not have all of them.
         guard Self.onlySeed == nil else { return }
         #expect(tally.hits * 10 > tally.requests && tally.revalidations > 0 && tally.resumptions > 0)

@@ -105,7 +105,7 @@ final class ListOrigin: Sendable {
             state.pages += 1
             if let every = state.faults.failsEvery, state.pages % every == 0 { return page(503, "busy") }
             let query = request.target.split(separator: "=").last ?? ""
-            let ids = query.split(separator: ",").compactMap { Int($0) }
+            let ids = Set(query.split(separator: ",").compactMap { Int($0) })
             for id in ids { state.asked["\(user)/\(id)", default: 0] += 1 }
             for item in items where ids.contains(item.id) && !state.forgetting.contains(user) {
                 let version = "\(user)/\(item.id)/\(item.version)"

@@ -188,7 +188,10 @@ public enum HostileImages {
     }
 
     public static func repeated(_ part: [UInt8], _ count: Int) -> [UInt8] {
-        [UInt8]([[UInt8]](repeating: part, count: count).joined())
+        var bytes = part
+        // Whole arrays are appended at once, their elements one after the other.
+        while bytes.count < part.count * count { bytes += bytes }
+        return Array(bytes[..<(part.count * count)])
     }
 
     private static func zeros(_ count: Int) -> [UInt8] { [UInt8](repeating: 0, count: count) }
