@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs imgcache and imgcache-server from the folder of this script, with manual pages and completions:
 #   ./install.sh [--prefix DIR]                default: /usr/local
-#   ./install.sh uninstall [--prefix DIR]      removes the same files; the cache is kept
+#   ./install.sh uninstall [--prefix DIR]      removes the same files, and folders that are empty then; the cache is kept
 # All files are verified against SHA256SUMS before anything is written.
 set -eu
 
@@ -52,7 +52,12 @@ for file in $files; do
     target=$prefix/$file
     mkdir -p "$(dirname "$target")" || fail "cannot create $(dirname "$target"); $hint"
     # Renamed into place, because the old program may be running.
-    cp -p "$file" "$target.new" || fail "cannot write $target; $hint"
-    mv -f "$target.new" "$target"
+    # It belongs to the user who installs it, whoever unpacked the archive.
+    mode=644
+    [ ! -x "$file" ] || mode=755
+    if ! install -m "$mode" "$file" "$target.new" || ! mv -f "$target.new" "$target"; then
+        rm -f "$target.new"
+        fail "cannot write $target; $hint"
+    fi
     echo "$target"
 done
