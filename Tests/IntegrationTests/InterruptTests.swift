@@ -38,6 +38,19 @@ import Units
         #expect(outcome.errorOutput.contains("\(ByteSize(answer.resumedFrom).description) of 2.86 MiB"), "\(outcome)")
     }
 
+    @Test func `a hangup does not end a command under nohup`() async throws {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { [representation] _ in
+            Behaviour(representation).with { $0.bodyGate = (1_000_000, gate) }
+        }
+        let process = try work.command.startShell("trap '' HUP; exec \"$IMGCACHE\" fetch -o file \(origin.url())")
+        #expect(await origin.waits { $0.first?.bodyBytesSent == 1_000_000 })
+        process.send(signal: SIGHUP)
+        gate.open()
+        #expect(await process.end() == .exited(0))
+        #expect(representation.content.equalsFile(at: work.output("file")))
+    }
+
     @Test func `an interrupted -o FILE leaves no file, and the next run makes it whole`() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { [representation] _ in

@@ -31,7 +31,9 @@ final class Interruption: Sendable {
             errno = before
         }
         action.sa_flags = SA_RESTART
-        for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP] { sigaction(signal, &action, nil) }
+        for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP] where !Self.isIgnored(signal) {
+            sigaction(signal, &action, nil)
+        }
         // Writing to a pipe without a reader becomes an error of write(2).
         signal(SIGPIPE, SIG_IGN)
 
@@ -45,6 +47,14 @@ final class Interruption: Sendable {
                 return nil
             }, context)
         if started == 0 { pthread_detach(thread) } else { Unmanaged<Waiter>.fromOpaque(context).release() }
+    }
+
+    /// True if the process was started with the signal ignored, as `nohup` and scripts with background jobs do.
+    private static func isIgnored(_ signal: Int32) -> Bool {
+        var former = sigaction()
+        guard sigaction(signal, nil, &former) == 0 else { return false }
+        let handler = unsafeBitCast(former.__sigaction_handler.sa_handler, to: Int.self)
+        return handler == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     /// Sets the action for the first signal. If that has already arrived, the action runs immediately.
