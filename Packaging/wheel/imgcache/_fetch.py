@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,7 +72,7 @@ def fetch(
         words += ["--mirror", mirror]
     if output is not None:
         # For the command, "-" is standard output.
-        words += ["--output", os.path.join(".", output) if os.fspath(output) == "-" else os.fspath(output)]
+        words.append("--output=" + (os.path.join(".", output) if os.fspath(output) == "-" else os.fspath(output)))
     words += _common_words(cache_dir, options)
     # To the end: the command may still have to store what it has reported.
     for item in list(_items([*words, "--", url], None, progress, show_progress)):
@@ -112,7 +113,7 @@ def fetch_all(
 
 
 def _common_words(cache_dir: StrPath | None, options: Sequence[str]) -> list[str]:
-    words = ["--cache-dir", os.fspath(cache_dir)] if cache_dir is not None else []
+    words = ["--cache-dir=" + os.fspath(cache_dir)] if cache_dir is not None else []
     return [*words, *options]
 
 
@@ -170,7 +171,11 @@ def _run(words: list[str], text: str | None, tell: ProgressCallback | None, is_s
         try:
             assert child.stdout is not None
             for line in child.stdout:
-                result = json.loads(line)
+                try:
+                    result = json.loads(line)
+                except ValueError:
+                    # The command was killed in the middle of a line: its exit status says so.
+                    break
                 if result.get("type") == "progress":
                     if tell is not None:
                         tell(Progress(result["received"], result.get("total"), result["finished"], result["files"]))
@@ -202,16 +207,25 @@ def _failure(status: int, messages: IO[bytes]) -> ImgcacheError:
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """Interrupts a command that is still running, so that it keeps what it has received."""
+    """Ends a command that is still running, so that it keeps what it has received."""
     import signal
     import subprocess
 
-    if child.stdout is not None:
-        child.stdout.close()
-    if child.poll() is None:
-        child.send_signal(signal.SIGINT)
+    def ends(seconds: float) -> bool:
+        # What it writes is read to its end: a closed pipe would end it before it has stored everything.
         try:
-            child.wait(timeout=10)
-        except subprocess.TimeoutExpired:
+            child.communicate(timeout=seconds)
+        except (subprocess.TimeoutExpired, ValueError):
+            return child.poll() is not None
+        return True
+
+    # A terminal sends Ctrl-C to the command as well, and a second signal would end it at once.
+    is_interrupted = isinstance(sys.exc_info()[1], KeyboardInterrupt)
+    if child.poll() is None and not (is_interrupted and ends(3)):
+        # Not SIGINT, which a program in the background may ignore.
+        child.send_signal(signal.SIGTERM)
+        if not ends(10):
             child.kill()
             child.wait()
+    if child.stdout is not None:
+        child.stdout.close()
