@@ -82,6 +82,16 @@ static void skip(j_decompress_ptr info, long count) {
         input->bytes_in_buffer -= (size_t)count;
         return;
     }
+    // Its filter must see all bytes of a segment.
+    while (jpeg->core.coarse && !jpeg->core.at_end && (size_t)count > input->bytes_in_buffer) {
+        count -= (long)input->bytes_in_buffer;
+        refill_coarsely(jpeg);
+    }
+    if (jpeg->core.coarse && !jpeg->core.at_end) {
+        input->next_input_byte += count;
+        input->bytes_in_buffer -= (size_t)count;
+        return;
+    }
     if (!jpeg->core.at_end) {
         // A segment may claim more than the file has.
         uint64_t rest = jpeg->source.size > jpeg->core.position ? jpeg->source.size - jpeg->core.position : 0;

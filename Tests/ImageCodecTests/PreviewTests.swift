@@ -72,6 +72,30 @@ import Testing
             try ImageDecoder().decode(ImageSource(progressive), to: .fit(40, 40)).meanDifference(from: expected) == 0)
     }
 
+    /// Longer than what is read at once, so that most of each comment is skipped.
+    @Test func `long comments between the scans of a progressive JPEG do not matter at 1/8`() throws {
+        let photo = try DecodedImage(width: 320, height: 240) { pixels in
+            for index in 0..<pixels.count { pixels[index] = index % 4 == 3 ? 255 : UInt8(index * index / 800 % 251) }
+        }
+        var options = ImageEncoder.JPEGOptions(quality: 90)
+        options.isProgressive = true
+        let bytes = try ImageEncoder(.jpeg(options)).encode(photo)
+        let comment: [UInt8] = [0xFF, 0xFE, 0xFF, 0xFF] + [UInt8](repeating: 7, count: 65_533)
+        var commented: [UInt8] = []
+        var scans = 0
+        for (index, byte) in bytes.enumerated() {
+            // Within the data of a scan, FF is followed by 00.
+            if byte == 0xFF, index + 1 < bytes.count, bytes[index + 1] == 0xDA {
+                commented += comment
+                scans += 1
+            }
+            commented.append(byte)
+        }
+        #expect(scans > 4)
+        let expected = try ImageDecoder().decode(ImageSource(bytes), to: .fit(20, 20))
+        #expect(try ImageDecoder().decode(ImageSource(commented), to: .fit(20, 20)).meanDifference(from: expected) == 0)
+    }
+
     @Test func `a progressive JPEG that is cut is an error at 1/8 too, wherever it is cut`() throws {
         let photo = try DecodedImage(width: 200, height: 160) { pixels in
             for index in 0..<pixels.count { pixels[index] = index % 4 == 3 ? 255 : UInt8(index * index / 800 % 251) }
