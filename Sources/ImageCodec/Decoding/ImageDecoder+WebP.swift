@@ -17,11 +17,12 @@ enum WebPDecoding: FormatDecoding {
         return .size(width: width, height: height)
     }
 
-    /// The memory for the file, the decoded pixels, and the full-size pixels of a lossless image.
+    /// The memory for the file, the decoded pixels, and the full-size pixels of a lossless image, or the full-size alpha of another one, which
+    /// is coded without loss as well.
     static func memory(of header: ImageHeader, at scale: DecodingScale) -> Int {
         let size = header.size(at: scale)
-        let whole = header.width * header.height * 4
-        return header.fileSize + size.width * size.height * 4 + (header.description.is_lossless ? whole + whole / 4 : 0)
+        let isCodedWhole = header.description.is_lossless || header.description.has_alpha
+        return header.fileSize + size.width * size.height * 4 + (isCodedWhole ? header.width * header.height * 5 : 0)
     }
 
     static func decode(_ source: ImageSource, _ pass: DecodingPass, by decoder: ImageDecoder) throws(ImageCodecError) {
