@@ -98,6 +98,18 @@ import Testing
         }
     }
 
+    /// The edges of the image are not next to each other.
+    @Test func `a plain gradient is cropped in the middle by attention`() throws {
+        let image = try DecodedImage(width: 120, height: 40) { pixels in
+            for index in 0..<120 * 40 {
+                for channel in 0..<3 { pixels[index * 4 + channel] = UInt8(index % 120 * 2) }
+                pixels[index * 4 + 3] = 255
+            }
+        }
+        let part = try image.resized(to: .cover(40, 40, position: .attention))
+        #expect(part.meanDifference(from: try image.cropped(x: 40, y: 0, width: 40, height: 40)) == 0)
+    }
+
     @Test func `the area that contain leaves free is transparent, or has the background colour`() throws {
         let image = try DecodedImage.plain(40, 20, [1, 2, 3, 255])
         var sizing = ImageSizing(width: 40, height: 40, fit: .contain)

@@ -75,12 +75,12 @@ struct ContentAwareCrop {
         let between = linesBetweenChecks(moves)
         for index in 0..<(count + length) {
             if index % between == between - 1 { try watch.check() }
-            sums.append(sums[index] + attention(line(index, moves)))
+            sums.append(sums[index] + attention(line(index, moves), isFirst: index == 0))
         }
         return Self.best((0...count).map { sums[$0 + length] - sums[$0] })
     }
 
-    private func attention(_ line: (start: Int, step: Int, count: Int)) -> Double {
+    private func attention(_ line: (start: Int, step: Int, count: Int), isFirst: Bool) -> Double {
         var sum = 0.0
         let across = line.step == 4 ? image.bytesPerRow : 4
         for index in 0..<line.count {
@@ -91,7 +91,7 @@ struct ContentAwareCrop {
             let least = min(red, green, blue)
             let bright = luma(here)
             // The same position in the previous line, and the previous pixel in the line: the gradient.
-            let before = here >= across ? luma(here - across) : bright
+            let before = isFirst ? bright : luma(here - across)
             let above = index > 0 ? luma(here - line.step) : bright
             sum += Double(abs(bright - before) + abs(bright - above))
             guard bright > 12, bright < 245, most > 0 else { continue }
