@@ -54,13 +54,14 @@ import Testing
     @Test func `config shows the settings in force and where they come from`() async throws {
         let none = try await work.run("config")
         #expect(none.ending == .exited(0) && none.output.contains("(does not exist)"), "\(none)")
-        try write(#"{"capacity": 5000000, "netrc": true, "ipv6": false}"#)
+        try write(#"{"capacity": 5000000, "netrc": true, "ipv6": false, "max-time": 1.5}"#)
         var other = work
         other.command.environment["IMGCACHE_CAPACITY"] = "2GiB"
         let shown = try await other.run("config", "--json")
         let settings = shown.objects.first?["settings"] as? [String: [String: String]]
         #expect(settings?["capacity"] == ["value": "2GiB", "from": "$IMGCACHE_CAPACITY"], "\(shown)")
         #expect(settings?["netrc"]?["value"] == "true")
+        #expect(settings?["max-time"]?["value"] == "1.5")
         #expect(settings?["ipv6"] == nil)
     }
 

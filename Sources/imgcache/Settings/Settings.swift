@@ -134,6 +134,8 @@ struct Settings: Equatable {
                 self = .flag(flag)
             } else if let number = try? container.decode(Int64.self) {
                 self = .text("\(number)")
+            } else if let number = try? container.decode(Double.self) {
+                self = .text("\(number)")
             } else {
                 self = .text(try container.decode(String.self))
             }
