@@ -64,6 +64,7 @@ struct EffectPixelTests {
         let half = try base.overlaid(with: mark, x: 0, y: 0, opacity: 0.5)
         #expect(half[0, 0] == SIMD4(50, 0, 100, 255))
         #expect(try base.overlaid(with: mark, x: 0, y: 0, opacity: 0)[0, 0] == SIMD4(0, 0, 200, 255))
+        #expect(throws: ImageCodecError.self) { try base.overlaid(with: mark, x: 0, y: 0, opacity: .nan) }
         #expect(try base.overlaid(with: mark, x: 9, y: 9)[3, 1] == SIMD4(0, 0, 200, 255))
         let clear = try DecodedImage(width: 1, height: 1) { _ in }
         #expect(try clear.overlaid(with: mark, x: 0, y: 0)[0, 0] == SIMD4(100, 0, 0, 255))

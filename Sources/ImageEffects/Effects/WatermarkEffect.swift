@@ -15,6 +15,9 @@ struct WatermarkEffect: BuiltInEffect {
 
     func process(_ image: DecodedImage, within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage {
         guard let mark else { return image }
+        guard mark.scale.isFinite else {
+            throw ImageCodecError(.invalidArgument, "the scale of a watermark is no number")
+        }
         let width = max(1, Int((Double(image.width) * min(max(mark.scale, 0), 1)).rounded()))
         var sizing = ImageSizing.fit(width, image.height)
         sizing.allowsEnlargement = true
