@@ -14,7 +14,8 @@ package final class RunningDigest {
         }
         self.algorithm = algorithm
         self.context = context
-        _ = library.start(context, method, nil)
+        // A policy of the system may forbid an algorithm that the library has.
+        guard library.start(context, method, nil) == 1 else { throw DigestUnavailable() }
     }
 
     deinit { library.freeContext(context) }
