@@ -55,7 +55,7 @@ struct MetalinkBuilder {
             switch event {
             case .start(let name, let attributes): try start(name, attributes, line)
             case .text(let text):
-                if self.text.utf8.count + text.utf8.count <= 1 << 16 { self.text += text }
+                try add(text)
             case .end: try end()
             }
             return nil
@@ -104,6 +104,15 @@ struct MetalinkBuilder {
         } catch {
             throw Defect(error.message)
         }
+    }
+
+    private mutating func add(_ more: String) throws(Defect) {
+        guard text.utf8.count + more.utf8.count > 1 << 16 else {
+            text += more
+            return
+        }
+        // Only these are read. A description may have any length.
+        if let name = path.last, ["hash", "size", "url"].contains(name) { throw Defect("a text of more than 64 KiB") }
     }
 
     private mutating func end() throws(Defect) {

@@ -46,6 +46,7 @@ struct MetalinkTests {
         ("<file><url>http://a/x</url></file>", "empty name"),
         ("<file name=\"a&#10;b\"><url>http://a/x</url></file>", "control"),
         ("<file name=\"x\"><url>ftp://a/x</url></file>", "no http or https URL"),
+        ("<file name=\"x\"><url>http://a/\(String(repeating: "x", count: 70_000))</url></file>", "64 KiB"),
         ("<file name=\"x\"><url priority=\"0\">http://a/x</url></file>", "priority"),
         ("<file name=\"x\"><size>-1</size><url>http://a/x</url></file>", "size"),
         ("<file name=\"x\"><hash type=\"sha-256\">12</hash><url>http://a/x</url></file>", "64 hexadecimal"),
@@ -83,7 +84,8 @@ struct MetalinkTests {
     @Test func `elements of other namespaces are ignored`() throws {
         let list = try downloads(
             document(
-                "<x:file xmlns:x=\"u\" name=\"../x\"/><file name=\"a\"><x:url xmlns:x=\"u\">http://bad/</x:url>"
+                "<description>\(String(repeating: "x", count: 70_000))</description>"
+                    + "<x:file xmlns:x=\"u\" name=\"../x\"/><file name=\"a\"><x:url xmlns:x=\"u\">http://bad/</x:url>"
                     + "<url>http://a/</url></file>"))
         #expect(list.map { $0.sources.map(\.url) } == [["http://a/"]])
     }
