@@ -216,10 +216,6 @@ bool icodec_resizer_push(
     return true;
 }
 
-bool icodec_resizer_is_done(const icodec_resizer *resizer) { return resizer->written >= resizer->rows.count; }
-
-uint32_t icodec_resizer_written(const icodec_resizer *resizer) { return resizer->written; }
-
 void icodec_resizer_destroy(icodec_resizer *resizer) {
     if (!resizer) return;
     icodec_weights_destroy(&resizer->columns);

@@ -15,7 +15,6 @@
 #define FUNCTIONS(X)                                                                                                   \
     X(curl_global_init)                                                                                                \
     X(curl_version)                                                                                                    \
-    X(curl_version_info)                                                                                               \
     X(curl_easy_init)                                                                                                  \
     X(curl_easy_cleanup)                                                                                               \
     X(curl_easy_reset)                                                                                                 \
@@ -98,8 +97,6 @@ const char *clibcurl_load(void) {
 
 const char *clibcurl_version(void) { return library.curl_version_(); }
 
-unsigned int clibcurl_version_number(void) { return library.curl_version_info_(CURLVERSION_NOW)->version_num; }
-
 CURL *clibcurl_easy_init(void) { return library.curl_easy_init_(); }
 
 void clibcurl_easy_cleanup(CURL *easy) { library.curl_easy_cleanup_(easy); }
@@ -147,10 +144,6 @@ CURLcode clibcurl_getinfo_long(CURL *easy, CURLINFO info, long *value) {
 }
 
 CURLcode clibcurl_getinfo_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
-    return library.curl_easy_getinfo_(easy, info, value);
-}
-
-CURLcode clibcurl_getinfo_string(CURL *easy, CURLINFO info, const char **value) {
     return library.curl_easy_getinfo_(easy, info, value);
 }
 

@@ -157,7 +157,7 @@ package struct ZsyncControl: Sendable, Equatable {
 
     // MARK: Checksums
 
-    /// The rolling checksum of a block as far as the file gives it, in the form of ``RollingChecksum/value(masked:)``.
+    /// The rolling checksum of a block as far as the file gives it, in the form of ``RollingChecksum/value``.
     func rolling(_ index: Int) -> UInt32 {
         let start = index * (rollingBytes + strongBytes)
         return checksums[start..<start + rollingBytes].reduce(0) { $0 << 8 | UInt32($1) }

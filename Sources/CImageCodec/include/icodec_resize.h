@@ -38,12 +38,6 @@ void icodec_resizer_restart(icodec_resizer *resizer, int flags, uint8_t *pixels)
 bool icodec_resizer_push(
     icodec_resizer *resizer, const uint8_t *row, const uint8_t *next, const icodec_watch *watch, icodec_error *error);
 
-/// Returns true if all rows are written; further source rows have no effect.
-bool icodec_resizer_is_done(const icodec_resizer *resizer);
-
-/// Rows written so far.
-uint32_t icodec_resizer_written(const icodec_resizer *resizer);
-
 void icodec_resizer_destroy(icodec_resizer *resizer);
 
 #endif

@@ -33,7 +33,6 @@ typedef int (*clibcurl_debug_callback)(CURL *_Nonnull easy, curl_infotype kind, 
                                        void *_Nullable context);
 
 const char *_Nonnull clibcurl_version(void);
-unsigned int clibcurl_version_number(void);
 
 CURL *_Nullable clibcurl_easy_init(void);
 void clibcurl_easy_cleanup(CURL *_Nonnull easy);
@@ -54,7 +53,6 @@ CURLcode clibcurl_setopt_debug_callback(CURL *_Nonnull easy, clibcurl_debug_call
 
 CURLcode clibcurl_getinfo_long(CURL *_Nonnull easy, CURLINFO info, long *_Nonnull value);
 CURLcode clibcurl_getinfo_offset(CURL *_Nonnull easy, CURLINFO info, curl_off_t *_Nonnull value);
-CURLcode clibcurl_getinfo_string(CURL *_Nonnull easy, CURLINFO info, const char *_Nullable *_Nonnull value);
 CURLcode clibcurl_getinfo_pointer(CURL *_Nonnull easy, CURLINFO info, void *_Nullable *_Nonnull value);
 
 /// NULL without memory, and without the descriptors by which it is woken: it would sleep through what other threads want.

@@ -127,7 +127,7 @@ extension DiskStore {
         try withIndex { (_) throws(StoreError) in }
         let connection = try Connection(path: paths.index, readOnly: true, sharesMemory: !fileSystem.isShared)
         // Without a log, readers wait for writers.
-        if fileSystem.isShared { connection.busyTimeout = configuration.busyTimeout.busyTimeout }
+        if fileSystem.isShared { connection.busyTimeout = configuration.busyTimeout.sqliteMilliseconds }
         return BrowsingReader(store: self, catalogue: Catalogue(connection: connection))
     }
 }

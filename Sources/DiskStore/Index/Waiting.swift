@@ -18,8 +18,8 @@ extension Index {
     ///
     /// - Parameter later: The time once a transaction has succeeded.
     func allowWaits(_ time: Duration, later: Duration) {
-        laterWait = later.busyTimeout
-        openCatalogue?.connection.busyTimeout = time.busyTimeout
+        laterWait = later.sqliteMilliseconds
+        openCatalogue?.connection.busyTimeout = time.sqliteMilliseconds
     }
 
     /// The end of a transaction that changed the index.
@@ -67,7 +67,7 @@ extension Index {
 
 extension Duration {
     /// Milliseconds, as SQLite takes them.
-    var busyTimeout: Int32 {
+    var sqliteMilliseconds: Int32 {
         let (seconds, attoseconds) = components
         return Int32(clamping: min(max(0, seconds), 1 << 31) * 1000 + attoseconds / 1_000_000_000_000_000)
     }
