@@ -28,8 +28,7 @@ struct AccessLogTests {
         #expect(line.unicodeScalars.allSatisfy(\.isASCII) && !line.contains("secret"), "\(line)")
     }
 
-    @Test func `lines that could not be written are counted, and a torn line does not spoil the next one`() async throws
-    {
+    @Test func `lines that could not be written are counted in the next line that can`() async throws {
         let directory = try TestDirectory()
         let path = directory.path("log")
         func record(_ target: String) -> RequestRecord {
@@ -48,6 +47,31 @@ struct AccessLogTests {
         let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
         #expect(lines.count == 2 && lines.first?.contains("/kept") == true, "\(lines)")
         #expect(lines.last.map { $0.contains("\"log_lines_left_out\":3") } == true, "\(lines)")
+    }
+
+    @Test func `a line that was written in part is ended once, and each lost line counts once`() {
+        var backlog = LogBacklog()
+        var file: [UInt8] = []
+        func write(_ count: Int) {
+            let batch = backlog.take()
+            let written = min(count, batch.bytes.count)
+            file += batch.bytes[..<written]
+            backlog.note(written, of: batch)
+        }
+        func add(_ line: String, upTo limit: Int = 100) -> Bool { backlog.add(Array(line.utf8), upTo: limit) }
+        for line in ["first", "second", "third"] { #expect(add(line)) }
+        write(8)
+        #expect(backlog.leftOut == 2)
+        write(0)
+        #expect(backlog.leftOut == 2)
+        #expect(add("fourth"))
+        write(.max)
+        #expect(add("fifth"))
+        write(.max)
+        write(.max)
+        #expect(!add("sixth", upTo: 0) && backlog.leftOut == 1)
+        let text = String(decoding: file, as: UTF8.self)
+        #expect(text == "first\nse\nfourth\n{\"log_lines_left_out\":2}\nfifth\n")
     }
 
     @Test func `times in a log are written in UTC with milliseconds`() {

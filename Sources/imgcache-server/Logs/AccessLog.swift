@@ -20,30 +20,9 @@ final class AccessLog: Sendable {
     }
 
     private struct State {
-        var lines: [UInt8] = []
-        var leftOut = 0
-        /// True if the last batch ended inside a line.
-        var isTorn = false
+        var backlog = LogBacklog()
         var isWriting = false
-
-        /// Takes the waiting lines, and the number of those that were left out, which is then the last line.
-        mutating func takeBatch() -> (lines: [UInt8], leftOut: Int) {
-            var batch = lines
-            let leftOut = leftOut
-            if leftOut > 0 {
-                var note = JSONLine()
-                note.add("log_lines_left_out", leftOut)
-                batch += note.finished() + [AccessLog.lineEnd]
-            }
-            if isTorn, !batch.isEmpty { batch.insert(AccessLog.lineEnd, at: 0) }
-            lines = []
-            self.leftOut = 0
-            isWriting = !batch.isEmpty
-            return (batch, leftOut)
-        }
     }
-
-    private static let lineEnd = UInt8(ascii: "\n")
 
     /// The number of bytes that may wait to be written.
     private static let longestBacklog = 8 << 20
@@ -79,7 +58,7 @@ final class AccessLog: Sendable {
     }
 
     /// The number of lines that were lost since the last one that says so.
-    var leftOut: Int { state.withLock { $0.leftOut } }
+    var leftOut: Int { state.withLock { $0.backlog.leftOut } }
 
     /// True if the log is enabled.
     var isOn: Bool { thread != nil }
@@ -88,12 +67,7 @@ final class AccessLog: Sendable {
         guard let thread else { return }
         let line = record.line(at: now)
         let mustStart = state.withLock { state in
-            guard state.lines.count < Self.longestBacklog else {
-                state.leftOut += 1
-                return false
-            }
-            state.lines += line
-            state.lines.append(Self.lineEnd)
+            guard state.backlog.add(line, upTo: Self.longestBacklog) else { return false }
             defer { state.isWriting = true }
             return !state.isWriting
         }
@@ -111,18 +85,20 @@ final class AccessLog: Sendable {
     private func writeBatches(after pause: UInt32) {
         while true {
             usleep(pause)
-            let (batch, leftOut) = state.withLock { state in state.takeBatch() }
-            guard !batch.isEmpty else { return }
-            let rest = batch[write(batch)...]
-            guard !rest.isEmpty else { continue }
-            // The next record tries again.
-            return state.withLock { state in
-                state.isWriting = false
-                // The last line is the number that was left out before.
-                let lines = rest.count { $0 == Self.lineEnd }
-                state.leftOut += leftOut > 0 ? lines - 1 + leftOut : lines
-                state.isTorn = rest.startIndex > 0 && batch[rest.startIndex - 1] != Self.lineEnd
+            let batch = state.withLock { state in
+                let batch = state.backlog.take()
+                state.isWriting = !batch.bytes.isEmpty
+                return batch
             }
+            guard !batch.bytes.isEmpty else { return }
+            let written = write(batch.bytes)
+            let isOver = state.withLock { state in
+                state.backlog.note(written, of: batch)
+                // If something was lost, the next record tries again.
+                state.isWriting = written == batch.bytes.count
+                return !state.isWriting
+            }
+            if isOver { return }
         }
     }
 
