@@ -14,8 +14,8 @@ import JSONParsing
 ///       "netrc": true
 ///     }
 ///
-/// Each applies to the commands that have the option, unless the command line contains it. An environment variable for the same purpose
-/// takes precedence.
+/// Each applies to the commands that have the option, unless the command line contains it or an option that excludes it. An environment
+/// variable for the same purpose takes precedence.
 struct Settings: Equatable {
     /// A setting that the file may contain.
     struct Name {
@@ -107,13 +107,33 @@ struct Settings: Equatable {
         let (command, rest) = Main.command(in: arguments)
         guard command != Main.self, command != ServeCommand.self else { return arguments }
         let options = CommandOptions(of: command)
-        let given = options.given(in: rest)
+        let given = Set(options.given(in: rest))
         let added = Self.names.filter { name in
             options.names.contains("--" + name.option) && !given.contains("--" + name.option)
                 && !name.isOverridden && values[name.option] != nil
+                && !isExcluded(name.option, from: command, given, rest)
         }
         let words = added.map { $0.isFlag ? "--\($0.option)" : "--\($0.option)=\(values[$0.option] ?? "")" }
         return arguments.dropLast(rest.count) + words + rest
+    }
+
+    /// True if a setting would contradict the command line, or change the meaning of a command.
+    private func isExcluded(
+        _ option: String, from command: any ParsableCommand.Type, _ given: Set<String>, _ words: ArraySlice<String>
+    ) -> Bool {
+        switch option {
+        // These commands would remove one user's entries instead of everything that is selected.
+        case "netrc" where command == ClearCommand.self: true
+        case "netrc" where command == RemoveCommand.self: !given.isDisjoint(with: ["--prefix", "--filter"])
+        case "cache-dir" where command == DoctorCommand.self: words.contains { !$0.hasPrefix("-") || $0 == "--" }
+        case "cookies": words.contains { $0.lowercased().contains("cookie:") }
+        case "ipv4": given.contains("--ipv6")
+        case "ipv6": given.contains("--ipv4")
+        case "private-key": given.contains("--cert")
+        case "remote-private", "remote-connect-timeout", "remote-timeout":
+            !given.contains("--remote") && values["remote"] == nil
+        default: false
+        }
     }
 
     /// The value of an option for which no environment variable is set.

@@ -1,0 +1,43 @@
+import Foundation
+import Testing
+
+@testable import imgcache
+
+@Suite("Settings that are added to a command line")
+struct AppliedSettingsTests {
+    private func applied(_ settings: String, _ line: String) throws -> [String] {
+        try Settings(path: "config.json", text: Data(settings.utf8))
+            .applied(to: line.split(separator: " ").map(String.init))
+    }
+
+    @Test(arguments: [
+        ("rm http://a/", ["--netrc"]), ("rm --prefix http://a/", []), ("rm --filter *.jpg", []), ("clear", []),
+        ("clear --partials", []), ("info http://a/", ["--netrc"]), ("fetch http://a/", ["--netrc"]),
+    ])
+    func `netrc selects the entries of URLs, and never narrows a removal of many`(
+        line: String, added: [String]
+    ) throws {
+        #expect(try Set(applied(#"{"netrc": true}"#, line)) == Set(line.split(separator: " ").map(String.init) + added))
+    }
+
+    @Test(arguments: [
+        (#"{"ipv4": true}"#, "fetch -6 http://a/"), (#"{"ipv6": true}"#, "fetch --ipv4 http://a/"),
+        (#"{"cookies": "jar"}"#, "fetch -H Cookie:a=1 http://a/"),
+        (#"{"cookies": "jar"}"#, "fetch -HCookie:a=1 http://a/"),
+        (#"{"remote-timeout": 3, "remote-private": true}"#, "fetch http://a/"),
+        (#"{"cache-dir": "/a"}"#, "doctor /b"), (#"{"private-key": "k"}"#, "fetch --cert c http://a/"),
+    ])
+    func `an option on the command line takes the place of a setting that it excludes`(
+        settings: String, line: String
+    ) throws {
+        #expect(try applied(settings, line) == line.split(separator: " ").map(String.init))
+    }
+
+    @Test func `a setting applies where nothing excludes it`() throws {
+        #expect(try applied(#"{"ipv4": true}"#, "fetch http://a/") == ["fetch", "--ipv4", "http://a/"])
+        #expect(try applied(#"{"cache-dir": "/a"}"#, "doctor --json") == ["doctor", "--cache-dir=/a", "--json"])
+        #expect(
+            try applied(#"{"remote": "s3://a", "remote-private": true}"#, "fetch http://a/")
+                == ["fetch", "--remote=s3://a", "--remote-private", "http://a/"])
+    }
+}
