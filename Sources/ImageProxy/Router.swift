@@ -2,6 +2,7 @@ package import ConcurrencyPrimitives
 import FoundationEssentials
 package import HTTPServer
 import HTTPTypes
+import URLSigning
 
 /// Routes requests by host and path to an origin: `/image/OPTIONS/PATH` to its images, by PATH, `/zsync/VERSION/PATH` to its control files if it has
 /// them, and everything else to its proxy. Image URLs of another service are translated before (``URLStyle``).
@@ -34,7 +35,9 @@ package struct Router: RequestHandler {
         case .otherServer:
             return .failure(421, "misdirected", "The host of the request target is not this service.")
         case .none: return .failure(404, "no-origin", "No origin is configured for this host and path.")
-        case .failure(let response): return response
+        case .failure(var response, let rules):
+            rules?.apply(to: &response)
+            return response
         case .endpoint(let endpoint, let rules, let target):
             var response = await endpoint.response(to: incoming.with(target))
             rules.apply(to: &response)
@@ -48,8 +51,8 @@ package struct Router: RequestHandler {
         /// The request is for a host other than this service.
         case otherServer
         case none
-        /// The URL of another service cannot be read.
-        indirect case failure(Response)
+        /// The URL of another service cannot be read, or has no signature.
+        indirect case failure(Response, ResponseFieldRules?)
         /// `target` replaces the request's, if that was another service's URL.
         case endpoint(any RequestHandler, ResponseFieldRules, target: String?)
     }
@@ -66,7 +69,8 @@ package struct Router: RequestHandler {
         var (own, isVerified): (URLStyle.Translation?, Bool) = (nil, false)
         if let style = origins.urlStyle {
             do throws(ImageRequestError) { own = try style.translated(target, now: now()) } catch {
-                return .failure(Response(error))
+                let rules = origins.handlers(authority: head.authority, target: target)?.0.responseFields
+                return .failure(Response(error), rules)
             }
             isVerified = own != nil && style.verifies
         }
@@ -77,6 +81,9 @@ package struct Router: RequestHandler {
         switch kind {
         case .file: handler = handlers.proxy
         case .image:
+            guard isVerified || !handlers.takesVerifiedImagesOnly else {
+                return .failure(Response(ImageRequestError.signature(.missing)), handlers.responseFields)
+            }
             let images = isVerified ? handlers.verifiedImages : handlers.images
             if let expiry = own?.expiry {
                 handler = ExpiringImages(images: images, expiry: expiry)

@@ -69,6 +69,24 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
+    @Test func `where another service's signatures are the only ones, this service's own URLs are refused`()
+        async throws
+    {
+        let origin = try Self.origin()
+        let (directory, path) = try keyFile("my-security-key\n")
+        defer { withExtendedLifetime(directory) {} }
+        let server = try await ServerProcess(
+            origin: origin.url(""), "--url-style", "thumbor", "--url-style-keys", path, "--set-response-fields",
+            "X-A: b")
+        let client = try Client(server.port)
+        for target in ["/image/w=1/a.jpg", "/image/info/a.jpg", "/unsafe/1x1/a.jpg"] {
+            let answer = client.get(target)
+            #expect(answer?.status == 403 && answer?["X-A"] == "b", "\(target)")
+        }
+        #expect(client.get("/TaWoUq6tvBe2HywzAULy6_Np-2k=/300x200/smart/path/to/image.jpg")?.status == 200)
+        #expect(origin.requests.count == 1)
+    }
+
     @Test func `without its keys another service's URL does not get around this service's signatures`() async throws {
         let origin = try Self.origin()
         let own = try keyFile("k:\(Data(repeating: 7, count: 32).base64EncodedString())\n")

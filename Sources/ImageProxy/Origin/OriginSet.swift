@@ -33,6 +33,8 @@ package final class OriginSet: Sendable {
         let images: ImageEndpoint
         /// The images whose URLs another service's signature has verified.
         let verifiedImages: ImageEndpoint
+        /// True if the other service's signatures are the only ones, so that no other URL of an image is accepted.
+        let takesVerifiedImagesOnly: Bool
         let responseFields: ResponseFieldRules
     }
 
@@ -77,6 +79,7 @@ package final class OriginSet: Sendable {
                 proxy.isCurrent = isCurrent
                 let endpoint = ImageEndpoint(rules: images, cache: cache, renders: renders, isCurrent: isCurrent)
                 var verified = endpoint
+                let takesVerifiedOnly = images.signer == nil && urlStyle?.verifies == true
                 if images.signer != nil, urlStyle?.verifies == true {
                     images.signer = nil
                     verified = ImageEndpoint(rules: images, cache: cache, renders: renders, isCurrent: isCurrent)
@@ -85,7 +88,7 @@ package final class OriginSet: Sendable {
                     member.pattern,
                     Handlers(
                         proxy: ProxyEndpoint(options: proxy, cache: cache),
-                        images: endpoint, verifiedImages: verified,
+                        images: endpoint, verifiedImages: verified, takesVerifiedImagesOnly: takesVerifiedOnly,
                         responseFields: member.responseFields)
                 )
             })
