@@ -164,7 +164,7 @@ extension ImageOptions {
 
     /// Parses `0`, `1`, `0.25`, `.25`.
     static func share(_ text: Substring) -> Double? {
-        guard (1...6).contains(text.utf8.count), text != ".",
+        guard (1...20).contains(text.utf8.count), text != ".",
             text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }), let share = Double(text)
         else { return nil }
         return (0...1).contains(share) ? share : nil

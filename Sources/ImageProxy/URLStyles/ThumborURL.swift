@@ -10,6 +10,8 @@ struct ThumborURL {
     /// nil: as the service does without a filter.
     private var enlarges: Bool?
     private var fill: String?
+    /// The point of `focal`, which means something only where the image is cropped.
+    private var focus: String?
     private var horizontal: String?
     private var vertical: String?
 
@@ -137,8 +139,7 @@ struct ThumborURL {
         let areShares = texts.contains { $0.contains(".") } && numbers.allSatisfy { $0 <= 1 }
         if areShares { (left, top, width, height) = (left * 100, top * 100, width * 100, height * 100) }
         let parts = [left, top, width, height].map { number in
-            let rounded = areShares ? (number * 1000).rounded() / 1000 : number.rounded()
-            return rounded == rounded.rounded() ? String(Int(rounded)) : String(rounded)
+            areShares ? Self.hundredths(number) : String(Int(number.rounded()))
         }
         options.set("crop", parts.joined(separator: "x") + (areShares ? "p" : ""))
         return true
@@ -187,7 +188,7 @@ struct ThumborURL {
         /// A share in percent as a factor.
         func factor() throws(ImageOptionError) -> String {
             guard let percent = argument().flatMap(Self.number), percent >= -100 else { throw .invalid(name) }
-            return String(1 + percent / 100)
+            return Self.hundredths(1 + percent / 100)
         }
         switch name {
         case "quality": options.set("quality", argument() ?? "80")
@@ -231,7 +232,7 @@ struct ThumborURL {
             else {
                 throw .unsupported(name, instead: "use fp=X,Y of /image/")
             }
-            options.set("fp", "\(point[0])x\(point[1])")
+            focus = "\(point[0])x\(point[1])"
         case "page": options.set("frame", argument().flatMap { Int($0) }.map { max(1, $0) - 1 } ?? 0)
         case "max_frames":
             guard argument() == "1" else { throw .unsupported(name, instead: "use max_frames(1)") }
@@ -240,6 +241,12 @@ struct ThumborURL {
         default:
             throw .unsupported(name, instead: "the options of /image/ are in the page Images of the documentation")
         }
+    }
+
+    /// A number with the two decimals that options have.
+    private static func hundredths(_ number: Double) -> String {
+        let rounded = (number * 100).rounded() / 100
+        return rounded == rounded.rounded() ? String(Int(rounded)) : String(rounded)
     }
 
     // MARK: Fit
@@ -263,6 +270,7 @@ struct ThumborURL {
             options.set("fit", "fill")
         } else if sides == 2 {
             options.set("fit", enlarges == false ? "crop" : "cover")
+            if let focus { options.set("fp", focus) }
         } else if enlarges != false {
             options.set("fit", "contain")
         }
