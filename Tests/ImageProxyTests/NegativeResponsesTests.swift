@@ -57,7 +57,8 @@ struct NegativeResponsesTests {
             (.unreachable, false), (.undecodable(.outOfMemory), false), (.cancelled, false),
         ] {
             let responses = NegativeResponses<Int>()
-            responses.note(failure(code), of: try operation(), rules, 1, at: begin)
+            let kept = responses.note(failure(code), of: try operation(), rules, 1, at: begin)
+            #expect(kept == (isKept ? 10 : 0), "\(code)")
             #expect((seconds(responses, try operation(), after: 1) != nil) == isKept, "\(code)")
         }
     }

@@ -21,6 +21,7 @@ import Testing
         try ScriptedOrigin { request -> [OriginStep] in
             switch request.path {
             case "/missing": return [.head(status: 404, fields: [("Content-Length", "0")])]
+            case "/broken": return [.head(status: 500, fields: [("Content-Length", "0")])]
             case "/text": return [.head(status: 200, fields: [("Content-Length", "4")]), .body(Array("text".utf8))]
             default:
                 return [
@@ -175,6 +176,9 @@ import Testing
             #expect(json.status == status && json["Content-Type"] == "application/json")
             #expect(json["Cache-Control"] == "no-store" && json["Vary"] == "Accept")
         }
+        // A failure that may pass is not kept, so its image is asked for again soon.
+        let passing = try #require(client.get("/image/w=50/broken", accept))
+        #expect(passing["Content-Type"] == "image/jpeg" && passing["Cache-Control"] == "max-age=1", "\(passing.status)")
         #expect(try #require(client.get("/image/w=0/missing", accept))["Content-Type"] == "application/json")
         let head = try #require(
             client.ask("HEAD /image/w=50/missing HTTP/1.1\r\nHost: x\r\n\(accept)\r\n\r\n"))

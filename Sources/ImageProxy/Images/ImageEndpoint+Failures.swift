@@ -44,12 +44,11 @@ extension ImageEndpoint {
         since before: DownloadCache.ResourceState
     ) -> Response {
         // Storing the original that could not be decoded was itself a change.
-        if !cache.isInvalidated(since: before) {
-            negatives.note(response, of: operation, rules, cache.state(of: operation.request), at: now())
-        }
+        let seconds =
+            cache.isInvalidated(since: before)
+            ? 0 : negatives.note(response, of: operation, rules, cache.state(of: operation.request), at: now())
         return self.response(
-            to: response, for: incoming, rules, CacheStatus(cache: rules.name, forward: .uriMiss),
-            Int(rules.negativeLifetime.rounded(.up)))
+            to: response, for: incoming, rules, CacheStatus(cache: rules.name, forward: .uriMiss), seconds)
     }
 
     /// The failure as JSON, or as a fallback image if the client accepts images and the status has one.

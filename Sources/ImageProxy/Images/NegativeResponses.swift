@@ -84,16 +84,20 @@ final class NegativeResponses<OriginalState: Sendable>: Sendable {
     }
 
     /// Caches a failure if its status is one of ``statuses``.
+    ///
+    /// - Returns: The seconds for which it is cached; 0 if it is not.
+    @discardableResult
     func note(
         _ response: Response, of operation: ImageOperation, _ rules: ImageRules, _ state: OriginalState,
         at now: Date
-    ) {
-        guard rules.negativeLifetime > 0, Self.statuses.contains(response.head.status.code) else { return }
+    ) -> Int {
+        guard rules.negativeLifetime > 0, Self.statuses.contains(response.head.status.code) else { return 0 }
         let entry = Entry(
             response: response, state: state, begin: now, end: now.addingTimeInterval(rules.negativeLifetime),
             rules: rules.identity)
         let key = Key(operation, isOfOriginal: !Self.dependsOnOptions(response))
         self.state.withLock { Self.keep(entry, for: key, in: &$0, at: now) }
+        return Int(rules.negativeLifetime.rounded(.up))
     }
 
     /// Also records the failure of an original for one image that is not stored.
