@@ -55,6 +55,23 @@ import Testing
         #expect(post?.status == 405)
     }
 
+    @Test func `a purge of a folder origin by its name removes what is stored of it`() async throws {
+        let settings = try directory.write(
+            #"{"default-ttl": "1h", "origins": {"photos": {"match": "/photos/", "url": "\#(url("my photos"))"}}}"#,
+            to: "server.json")
+        let token = try directory.write("token", to: "token")
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: token)
+        let server = try await ServerProcess(
+            origin: nil, "--config", settings, "--admin-token-file", token, directory: directory)
+        #expect(try Client(server.port).get("/photos/cat.jpg")?.status == 200)
+        let body = #"{"origin": "photos"}"#
+        let fields =
+            "Authorization: Bearer token\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)"
+        let purged = try Client(try server.adminPort()).ask(
+            "POST /purge HTTP/1.1\r\nHost: 127.0.0.1\r\n\(fields)\r\n\r\n\(body)")
+        #expect(purged?.text.contains("\"purged\":1") == true, "\(purged?.text ?? "")")
+    }
+
     @Test
     func `an origin in another origin's folder serves nothing outside its own, even if the other has stored it`()
         async throws

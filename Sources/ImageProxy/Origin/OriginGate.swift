@@ -67,11 +67,15 @@ package final class OriginGate: TransferGate {
         addressPolicy = .judging(verdict)
     }
 
-    /// The base URL, as used by the store, without credentials and without a trailing slash; `file:///…` for a folder.
-    package var shownURL: String {
-        if folder != nil { return "file://\(base.url?.path ?? "")" }
+    /// The base of the URLs in the store, without credentials and without a trailing slash.
+    package var storedURL: String {
         let url = base.url?.normalized ?? ""
         return url.hasSuffix("/") ? String(url.dropLast()) : url
+    }
+
+    /// The base URL as an operator knows it: ``storedURL``, or `file:///…` for a folder.
+    package var shownURL: String {
+        folder == nil ? storedURL : "file://\(base.url?.path ?? "")"
     }
 
     package func transport(for url: String) -> (any HTTPTransport)? {

@@ -165,7 +165,7 @@ struct AdminRoutes: Sendable {
             guard let gate = origins().gates.first(where: { $0.name == name }) else {
                 throw AdminError(.badRequest, "purge", "There is no origin \"\(name)\".")
             }
-            return try await cache.remove(.prefix(gate.shownURL + "/"))
+            return try await cache.remove(.prefix(gate.storedURL + "/"))
         }
     }
 
