@@ -7,6 +7,12 @@ import Testing
     private func run(
         _ arguments: String..., file: String? = nil, environment: [String: String] = [:]
     ) async throws -> CommandRunner.Outcome {
+        try await run(arguments, file: file, environment: environment)
+    }
+
+    private func run(
+        _ arguments: [String], file: String?, environment: [String: String] = [:]
+    ) async throws -> CommandRunner.Outcome {
         let directory = try TestDirectory()
         var arguments = arguments
         if let file { arguments += ["--config", try directory.write(file, to: "server.json")] }
@@ -48,6 +54,19 @@ import Testing
         #expect(right.ending == .exited(0) && right.output.isEmpty && right.errorOutput.isEmpty, "\(right)")
         let wrong = try await run("--check", "--max-requests", "many", file: file)
         #expect(wrong.ending == .exited(2) && wrong.errorOutput.contains("max-requests \"many\""), "\(wrong)")
+    }
+
+    @Test(arguments: [
+        (#""presets": {"card": "w=auto"}"#, "client-hints"), (#""url-style-keys": "/dev/null""#, "url-style"),
+        (#""admin-token": "a", "admin-token-file": "b""#, "admin-token"),
+        (#""origins": {"a": {"match": "/a/", "url": "file:///does/not/exist"}}"#, "cannot be used"),
+        (#""signing-key-files": "/dev/null""#, "signing-key-files"),
+    ])
+    func `--check finds the mistakes with which a start would end`(settings: String, word: String) async throws {
+        for arguments in [["--check"], ["--listen", "127.0.0.1:0", "--admin", "off"]] {
+            let outcome = try await run(arguments, file: "{\"origin\": \"http://a\", \(settings)}")
+            #expect(outcome.ending == .exited(2) && outcome.errorOutput.contains(word), "\(outcome)")
+        }
     }
 
     @Test func `the settings for Kubernetes, and the rules of lifetimes on the page, are read without an error`()

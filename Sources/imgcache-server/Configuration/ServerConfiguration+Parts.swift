@@ -3,6 +3,8 @@ import HTTPServer
 import HTTPTypes
 import ImageCache
 import ImageProxy
+import Logging
+import Transfer
 import Units
 
 // The configurations of the server's parts.
@@ -86,6 +88,17 @@ extension ServerConfiguration {
         // The client's own field is forwarded. Without one, none is added.
         transfer.userAgent = ""
         return transfer
+    }
+
+    /// Reads the files that the settings name, and all that depends on several settings, as a start does.
+    ///
+    /// - Throws: The first mistake. The store is not opened, and nothing is contacted.
+    func check() throws(SettingError) {
+        _ = try purgeToken()
+        _ = try cacheConfiguration()
+        let factory = OriginFactory(metadata: TransferEngine(), logger: Logger(label: "imgcache-server"))
+        _ = try factory.members(of: self)
+        _ = try readURLStyle()
     }
 
     /// A shared cache's configuration (RFC 9111 section 3.5).

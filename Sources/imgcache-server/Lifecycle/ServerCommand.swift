@@ -43,7 +43,10 @@ enum ServerCommand {
                 try SettingSources(options: line.options, environment: environment, file: file).configuration()
             }
             let configuration = try read()
-            if line.action == .check { return 0 }
+            if line.action == .check {
+                try configuration.check()
+                return 0
+            }
             if line.action == .askReadiness { return await isReady(configuration) ? 0 : 1 }
             if line.action == .printConfiguration {
                 print(configuration.printed)
