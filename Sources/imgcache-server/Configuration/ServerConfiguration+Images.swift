@@ -75,8 +75,6 @@ extension ServerConfiguration {
         var transfer = originTransfer
         transfer.userAgent = nil
         transfer.maxFileSize = min(maxImageBytes, maxResponseSize ?? maxImageBytes)
-        transfer.retry.maxRetries = 2
-        transfer.retry.maxUnreachableRetries = 2
         transfer.retry.baseDelay = .milliseconds(250)
         transfer.retry.retryAfterLimit = .seconds(2)
         // Slowly arriving bytes count as progress, so the total time is also limited.
