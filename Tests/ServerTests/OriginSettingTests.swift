@@ -164,7 +164,8 @@ struct OriginSettingTests {
                 "b": {"match": "b.example", "url": "https://user:word@b.example", "origin-timeout": "2500ms", "max-image-bytes": "1.5KiB",
                       "set-fields": {"X-Key": "hidden"}, "drop-fields": ["Cookie", "X-A"], "set-response-fields": {"X-B": "c"}, "drop-response-fields": ["Server"]},
                 "s": {"match": ["/s/", "*.s.example:81/x/"], "url": "s3://bucket/prefix", "s3-endpoint": "http://s3.example", "only-presets": true,
-                      "presets": {"card": "w=40"}}
+                      "presets": {"card": "w=40"}},
+                "none": {"match": "/none/", "url": "http://none.example", "presets": {}, "set-fields": {}}
               }
             }
             """
@@ -174,7 +175,7 @@ struct OriginSettingTests {
         let second = try configuration(printed)
         #expect(second.printed == printed)
         #expect(second.origin == "https://rest.example/base")
-        #expect(second.origins.map(\.url) == ["https://b.example", "s3://bucket/prefix"])
+        #expect(second.origins.map(\.url) == ["https://b.example", "s3://bucket/prefix", "http://none.example"])
         for (_, settings) in Setting.all {
             for setting in settings where !setting.isSecret && setting.name != "origin" {
                 #expect(setting.text(first) == setting.text(second), "\(setting.name)")
@@ -182,7 +183,10 @@ struct OriginSettingTests {
         }
         for (one, other) in zip(first.allOrigins, second.allOrigins) {
             #expect(
-                one.patterns == other.patterns && one.configuration.originTimeout == other.configuration.originTimeout)
+                one.patterns == other.patterns
+                    && one.configuration.imageOptions.presets.keys
+                        == other.configuration.imageOptions.presets.keys
+                    && one.configuration.originTimeout == other.configuration.originTimeout)
         }
         #expect(try configuration(try configuration(#"{"origin": "https://a"}"#).printed).printed.contains("https://a"))
     }

@@ -88,6 +88,39 @@ struct SettingTests {
         }
     }
 
+    @Test func `a value of a table may contain any character, in a file and in a text`() throws {
+        let values = [
+            "Strict-Transport-Security": "max-age=63072000; includeSubDomains", "Set-Cookie": "a=1; Path=/; Secure",
+            "X-Odd": "\\; ends with ;", "X-Colon": "a: b",
+        ]
+        let text = try #require(SettingText.text(of: values))
+        let read = SettingText.table(text)
+        #expect(Dictionary(uniqueKeysWithValues: read.map { ($0.name, $0.value ?? "") }) == values)
+        #expect(SettingText.table("a: b; c;; d: ").map(\.name) == ["a", "c", "d"])
+        let directory = try TestDirectory()
+        let file = try directory.write(
+            #"{"origin": "http://a", "set-response-fields": {"Content-Security-Policy": "default-src 'self'; img-src *"}}"#,
+            to: "server.json")
+        for file in [file, try directory.write(printed(file), to: "printed.json")] {
+            let configuration = try SettingSources(options: [:], environment: [:], file: file).configuration()
+            #expect(configuration.printed.contains("default-src 'self'; img-src *"))
+        }
+    }
+
+    private func printed(_ file: String) throws -> String {
+        try SettingSources(options: [:], environment: [:], file: file).configuration().printed
+    }
+
+    @Test func `the originals of images have the origin's number of retries`() throws {
+        for retries in ["0", "7"] {
+            let configuration = try SettingSources(
+                options: ["origin": "http://a", "origin-retries": retries], environment: [:], file: nil
+            ).configuration()
+            let retry = try configuration.imageRules(OriginLocation(configuration)).transfer.retry
+            #expect(retry.maxRetries == Int(retries) && retry.maxUnreachableRetries == Int(retries))
+        }
+    }
+
     @Test func `a duration is read with or without a unit`() {
         for (text, duration) in [
             ("30", Duration.seconds(30)), ("250ms", .milliseconds(250)), ("1.5s", .milliseconds(1500)),

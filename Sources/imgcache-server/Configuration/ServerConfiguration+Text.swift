@@ -52,7 +52,8 @@ extension NamedOrigin {
         ]
         let own = configuration(over: ServerConfiguration())
         for value in values where !value.setting.isSecret {
-            guard let text = value.setting.text(own) else { continue }
+            // An empty table is a value too: it replaces the general one.
+            guard let text = value.setting.text(own) ?? (value.setting.shape == .table ? "" : nil) else { continue }
             members.append(
                 "\(ServerConfiguration.quoted(value.setting.name)): \(ServerConfiguration.printed(value.setting, text))"
             )

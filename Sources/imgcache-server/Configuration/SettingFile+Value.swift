@@ -59,9 +59,12 @@ extension SettingFile {
                 }
                 var table: [String: String] = [:]
                 for (name, value) in members {
-                    guard case .text(let text) = value, !text.contains(";"),
-                        !name.contains(where: { ":;".contains($0) })
-                    else { throw settingError(name, "must have a text without a semicolon") }
+                    guard case .text(let text) = value else {
+                        throw settingError(name, "must have a text, a number, true or false")
+                    }
+                    guard !name.contains(where: { ":;".contains($0) }) else {
+                        throw settingError(name, "must be a name without a colon and a semicolon")
+                    }
                     table[name] = text
                 }
                 // An empty table is also a value.

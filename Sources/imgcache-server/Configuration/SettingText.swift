@@ -27,19 +27,29 @@ enum SettingText {
     /// The members of a comma-separated list.
     static func list(_ text: String) -> [String] { ListedTokens(text).map(String.init) }
 
-    /// The members of `name: value; name: value`. The value is nil if there is no colon.
+    /// The members of `name: value; name: value`. The value is nil if there is no colon. `\;` is a semicolon of a value.
     static func table(_ text: String) -> [(name: String, value: String?)] {
-        text.split(separator: ";").compactMap { member in
+        var members = [""]
+        for part in text.split(separator: ";", omittingEmptySubsequences: false) {
+            if part.hasSuffix("\\") {
+                members[members.count - 1] += part.dropLast() + ";"
+            } else {
+                members[members.count - 1] += part
+                members.append("")
+            }
+        }
+        return members.compactMap { member in
             let parts = member.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(trimmed)
-            if parts == [""] { return nil }
+            if parts == [""] || parts == [] { return nil }
             return (parts[0], parts.count > 1 ? parts[1] : nil)
         }
     }
 
     /// A table in the form that ``table(_:)`` parses, or nil if it is empty.
     static func text(of table: [String: String]) -> String? {
-        table.isEmpty
-            ? nil : table.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: "; ")
+        guard !table.isEmpty else { return nil }
+        return table.sorted { $0.key < $1.key }
+            .map { "\($0.key): \($0.value.replacing(";", with: "\\;"))" }.joined(separator: "; ")
     }
 
     private static func trimmed(_ text: Substring) -> String {
