@@ -4,8 +4,9 @@ package import HTTPTypes
 /// A request as received by a handler: read completely, validated, and independent of connections.
 package struct Request: Sendable {
     package var head: RequestHead
+    /// The client that trusted proxies report, or the peer of the connection.
     package let client: ClientAddress
-    /// The peer of the connection, or the client reported by trusted proxies.
+    /// The peer of the connection.
     package let peer: ClientAddress
     /// The address at which the connection reached this server; nil: unknown.
     package var local: ListenAddress?

@@ -50,7 +50,7 @@ import Testing
         #expect(origin.requests.count == 3, "\(statuses)")
     }
 
-    @Test func `the origin gets a Forwarded field that continues only that of a trusted proxy`() async throws {
+    @Test func `the origin gets a Forwarded field that continues only what a trusted proxy reports`() async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: 1, size: 100))
         let server = try await ServerProcess(origin: origin.url(""), "--forwarded", "--trusted-proxies", "127.0.0.2")
         for source in ["127.0.0.2", "127.0.0.3"] {
@@ -59,5 +59,11 @@ import Testing
         }
         #expect(origin.requests[0]["Forwarded"] == "for=6.6.6.6, for=127.0.0.2;host=\"x\";proto=http")
         #expect(origin.requests[1]["Forwarded"] == "for=127.0.0.3;host=\"x\";proto=http")
+        for source in ["127.0.0.2", "127.0.0.3"] {
+            let client = try Client(server.port, from: source)
+            #expect(client.get("/for-\(source)", "X-Forwarded-For: 7.7.7.7")?.status == 200)
+        }
+        #expect(origin.requests[2]["Forwarded"]?.hasPrefix("for=7.7.7.7, for=127.0.0.2;") == true)
+        #expect(origin.requests[3]["Forwarded"]?.hasPrefix("for=127.0.0.3;") == true)
     }
 }

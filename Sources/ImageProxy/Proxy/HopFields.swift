@@ -24,14 +24,19 @@ enum Via {
 
 /// `Forwarded` (RFC 7239): the client, and the host name that it requested.
 enum Forwarded {
-    /// - Parameter isContinued: True if the request came from a trusted proxy, so that its `Forwarded` is extended. Otherwise its
-    ///   `Forwarded` is discarded.
+    /// - Parameter isContinued: True if the request came from a trusted proxy, so that its `Forwarded`, or the client that it reports in
+    ///   `X-Forwarded-For`, is extended. Otherwise both are discarded.
     static func append(_ incoming: Request, continuing isContinued: Bool, to fields: inout HTTPFields) {
         var own = "for=\(incoming.peer.forwardedNode)"
         if let host = incoming.head.authority, !host.isEmpty { own += ";host=\"\(host)\"" }
         own += ";proto=http"
-        let former = isContinued ? incoming.head.fields[.forwarded] : nil
+        let former = isContinued ? incoming.head.fields[.forwarded] ?? reported(incoming) : nil
         fields[.forwarded] = former.map { $0 + ", " + own } ?? own
+    }
+
+    /// The client in the form of this field (RFC 7239 section 7.4).
+    private static func reported(_ incoming: Request) -> String? {
+        incoming.client == incoming.peer ? nil : "for=\(incoming.client.forwardedNode)"
     }
 }
 
