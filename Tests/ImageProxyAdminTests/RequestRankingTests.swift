@@ -103,6 +103,6 @@ import Testing
         let failures = ranking.failures(.max)
         #expect(failures.count == RequestRanking.mostFailures + 1)
         #expect(failures.first?.sample.target == "/100" && failures.last?.sample.target == "/broken")
-        #expect(ranking.failures(2).map(\.sample.target) == ["/100", "/99"])
+        #expect(ranking.failures(2).map(\.sample.target) == ["/100", "/99", "/broken"])
     }
 }

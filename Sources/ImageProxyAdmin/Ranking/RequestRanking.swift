@@ -163,10 +163,11 @@ package final class RequestRanking: Sendable {
         return Array(samples.sorted { $0.duration > $1.duration }.prefix(limit))
     }
 
-    /// The latest errors 4xx and 5xx, the latest first.
-    func failures(_ limit: Int) -> [Failure] {
-        let all = state.withLock { $0.clientErrors + $0.serverErrors }
-        return Array(all.sorted { $0.date > $1.date }.prefix(limit))
+    /// The latest errors, at most `limit` of 4xx and as many of 5xx, the latest first.
+    func failures(_ limit: Int = mostFailures) -> [Failure] {
+        let kinds = state.withLock { [$0.clientErrors, $0.serverErrors] }
+        func isLater(_ one: Failure, _ other: Failure) -> Bool { one.date > other.date }
+        return kinds.flatMap { $0.sorted(by: isLater).prefix(limit) }.sorted(by: isLater)
     }
 
     /// Reads the current window and the one before.

@@ -41,7 +41,7 @@ struct RankingResponse: Encodable {
     var mostRequested: [Requested]
     var slowest: [Slow]
     var failing: [Failing]
-    /// The latest first.
+    /// All that are kept, the latest first.
     var errors: [Failure]
 
     init(_ ranking: RequestRanking, limit: Int) {
@@ -56,7 +56,7 @@ struct RankingResponse: Encodable {
         failing = ranking.mostFailing(limit).map {
             Failing(target: MaskedText.masked($0.failing.target), status: $0.failing.status, requests: $0.requests)
         }
-        errors = ranking.failures(limit).map {
+        errors = ranking.failures().map {
             Failure(
                 at: $0.date.timeIntervalSince1970, target: MaskedText.masked($0.sample.target),
                 status: $0.sample.status, id: $0.sample.id, error: $0.sample.error,
