@@ -156,7 +156,7 @@ extension Setting {
             "The greatest length of a request target in bytes. Beyond: 414."),
         bytes(
             "max-header-size", \.maxHeaderSize, atLeast: 512,
-            "The greatest size of a request's head, the limit of many origins. Beyond: 431."),
+            "The greatest size of a request's head with its target, the limit of many origins. Beyond: 431."),
         count(
             "max-header-fields", \.maxHeaderFields, 4...10_000,
             "The greatest number of fields of a request. Beyond: 431."),

@@ -7,8 +7,8 @@ struct RemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rm", abstract: "Remove URLs and their partial downloads from the cache.",
         discussion: """
-            With URLs: exit code 7 if one of them is not in the cache. With --prefix or --filter: removes what matches, also of all owners, and \
-            prints how much it was.
+            With URLs: exit code 7 if one of them is not in the cache, unless --fleet is given. With --prefix or --filter: \
+            removes what matches, also of all owners, and prints how much it was.
             """)
 
     @Argument(help: ArgumentHelp("The URLs.", valueName: "url"), completion: Completions.urls)

@@ -9,14 +9,14 @@ extension Setting {
         ).reloadable.perOrigin,
         count(
             "origin-connections-per-client", \.originConnectionsPerClient, 1...10_000,
-            "The limit for one client (default: a quarter)."),
+            "The limit for one client (default: a quarter of the connections at the start)."),
         time(
             "origin-connect-timeout", \.originConnectTimeout,
             "The time to resolve, connect and complete the TLS handshake."
         ).reloadable.perOrigin,
         time(
             "origin-timeout", \.originTimeout,
-            "The time without a byte from the origin until the next attempt; after the last one: 504."
+            "The time without a byte from the origin until the next attempt; after the last one: 504. The original of an image has ten times this in all."
         ).reloadable.perOrigin,
         count("origin-retries", \.originRetries, 0...100, "The number of retries without progress.")
             .reloadable.perOrigin,
