@@ -55,6 +55,9 @@ public struct StoredResponse: Sendable, Hashable {
     /// True if the response was invalidated (RFC 9111 section 4.4) or contradicted by a response to HEAD (4.3.5): it is
     /// not used again before the origin has confirmed it.
     public var isInvalidated: Bool
+    /// The fields that only the request that received this response, or last confirmed it, gets. They are never stored, and empty for all
+    /// other requests.
+    package var requesterFields: [HTTPField] = []
 
     /// True if nothing of the body is missing.
     public var isComplete: Bool { extent.isComplete }

@@ -315,6 +315,30 @@ struct StoredFieldTests {
         #expect(privateRules.storableFields(of: answer).count == 4)
     }
 
+    @Test(arguments: ["private", "no-cache"])
+    func `5.2.2.4, 5.2.2.7: the request that received the response keeps the fields that other requests do not get`(
+        directive: String
+    ) {
+        let answer = fields([
+            ("Cache-Control", "max-age=60, \(directive)=\"Set-Cookie, X-User, Connection, X-Request-ID\""),
+            ("set-cookie", "a"), ("set-cookie", "b"), ("X-USER", "c"), ("X", "d"), ("Connection", "x-user"),
+            ("X-Request-ID", "e"),
+        ])
+        func names(_ rules: CacheRules) -> [String] {
+            let stored = rules.stored(
+                HTTPResponse(status: .ok, headerFields: answer), to: get(), requestTime: now, responseTime: now)
+            let old = HTTPTypes.HTTPFields([HTTPField(name: .eTag, value: "a")])
+            let confirmed = rules.freshened(
+                StoredResponse(requestURL: url, status: .ok, fields: old, requestTime: now, responseTime: now),
+                by: answer, requestTime: now, responseTime: now)
+            #expect(confirmed.requesterFields == stored.requesterFields)
+            return stored.requesterFields.map(\.name.canonicalName)
+        }
+        #expect(names(sharedRules) == ["set-cookie", "set-cookie"])
+        #expect(names(privateRules) == (directive == "private" ? [] : ["set-cookie", "set-cookie"]))
+        #expect(sharedRules.requesterFields(of: fields([("Cache-Control", "private, no-cache"), ("X", "d")])).isEmpty)
+    }
+
     @Test func `RFC 9110 6.6.1: a response without Date is stored with the time that it was received`() {
         let stored = privateRules.stored(
             response(200, ("ETag", "\"a\"")), to: get(), requestTime: now - 1, responseTime: now)

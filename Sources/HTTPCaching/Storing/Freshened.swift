@@ -44,6 +44,7 @@ extension CacheRules {
             }
             result.fields = merged
         }
+        result.requesterFields = requesterFields(of: fields)
         if !fields.contains(.date) { result.fields[.date] = HTTPDate.format(responseTime) }
         if let finalURL { result.finalURL = finalURL }
         if let redirects { result.redirects = redirects.map(storable) }

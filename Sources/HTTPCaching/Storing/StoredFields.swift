@@ -7,12 +7,22 @@ extension CacheRules {
     /// one proxy or a single exchange, and in a shared cache those that `private="…"` names (section 5.2.2.7).
     public func storableFields(of fields: HTTPFields) -> HTTPFields {
         var excluded = CacheRules.exchangeFields
-        if mode == .shared {
-            let directives =
-                ResponseDirectives(targeted: targetedFieldNames, in: fields) ?? ResponseDirectives(fields)
-            excluded.formUnion(directives.privateFields)
-        }
+        if mode == .shared { excluded.formUnion(directives(of: fields).privateFields) }
         return fields.endToEnd { excluded.contains($0) }
+    }
+
+    /// The fields of a response that only the request that received it gets: those that `no-cache="…"` names, and in a shared cache those that
+    /// `private="…"` names. Both restrict the use by later requests alone (RFC 9111 sections 5.2.2.4 and 5.2.2.7).
+    func requesterFields(of fields: HTTPFields) -> [HTTPField] {
+        let directives = directives(of: fields)
+        let names = directives.noCacheFields + (mode == .shared ? directives.privateFields : [])
+        guard !names.isEmpty else { return [] }
+        let named = Set(names).subtracting(CacheRules.exchangeFields)
+        return fields.endToEnd().filter { named.contains($0.name.canonicalName) }
+    }
+
+    private func directives(of fields: HTTPFields) -> ResponseDirectives {
+        ResponseDirectives(targeted: targetedFieldNames, in: fields) ?? ResponseDirectives(fields)
     }
 
     /// Fields that identify one exchange with the origin in logs and traces: in a later response they would identify
@@ -70,7 +80,7 @@ extension CacheRules {
         // was received and append a corresponding Date header field" (RFC 9110 section 6.6.1).
         if !fields.contains(.date) { fields[.date] = HTTPDate.format(responseTime) }
         let redirects = redirects.map(storable)
-        return StoredResponse(
+        var stored = StoredResponse(
             requestMethod: request.method,
             requestURL: request.url,
             finalURL: finalURL,
@@ -83,6 +93,8 @@ extension CacheRules {
             extent: extent,
             ownVersion: request.freshnessOverride?.version ?? request.version
         )
+        stored.requesterFields = requesterFields(of: response.headerFields)
+        return stored
     }
 
     /// The stored part of a redirect: of one with `no-store`, only that directive.

@@ -101,7 +101,8 @@ extension Fetcher {
         var status = decision.cacheStatus()
         status.forwardStatus = result.head.status.code
         guard let served = rules.served(received, for: resolved.clientRequest, now: now()) else {
-            return CachedResponse(HTTPResponse(status: received.status, headerFields: received.fields), status)
+            let head = HTTPResponse(status: received.status, headerFields: received.fields)
+            return CachedResponse(head.withCookies(of: received), status)
         }
         return CachedResponse(rules.head(of: served, from: received).withCookies(of: received), status)
     }

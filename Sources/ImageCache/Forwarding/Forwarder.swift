@@ -205,6 +205,7 @@ final class Forwarder: Sendable {
             var body = LiveBody(
                 bodyProgress: bodyProgress, subscription: subscription, url: resolved.url, version: version)
             let head = HTTPResponse(status: response.status, headerFields: response.fields)
+                .withCookies(of: response)
             guard case .complete(let length?) = response.extent else {
                 return ForwardedResponse(head, ForwardedBody(.live(body), length: nil), status)
             }

@@ -6,6 +6,7 @@ extension StoredResponse {
     /// The response for other requests than the one that received it: its cookies are empty.
     var withEmptyCookies: StoredResponse {
         var response = self
+        response.requesterFields = []
         response.fields = fields.withEmptyCookies
         response.redirects = redirects.map { StoredHead(status: $0.status, fields: $0.fields.withEmptyCookies) }
         return response
@@ -13,10 +14,14 @@ extension StoredResponse {
 }
 
 extension HTTPResponse {
-    /// The head with the cookies of the response that it is made of, for the request that received that response.
+    /// The head with the cookies of the response that it is made of, and the fields that its directives keep from other requests, for the
+    /// request that received that response.
     func withCookies(of response: StoredResponse) -> HTTPResponse {
         var head = self
-        head.headerFields.append(contentsOf: response.fields.cookies)
+        for fields in [response.fields.cookies, response.requesterFields] {
+            let missing = fields.filter { !head.headerFields.contains($0.name) }
+            head.headerFields.append(contentsOf: missing)
+        }
         return head
     }
 }

@@ -105,6 +105,66 @@ import Testing
         #expect(try !Self.isOnDisk(Self.secret, bench))
     }
 
+    /// The values of the fields that a directive keeps from other requests, in a response to a proxy's client.
+    private static func withheld(_ bench: Bench, _ consumer: Bench.Consumer = .proxied) async throws -> [String] {
+        let fields: HTTPFields
+        if consumer == .answer {
+            fields = try await bench.cache.response(for: bench.request()).head.headerFields
+        } else {
+            let answer = try await bench.cache.forward(bench.request())
+            _ = try await Bench.body(of: answer)
+            fields = answer.head.headerFields
+        }
+        return fields[values: .setCookie].filter { !$0.isEmpty }
+            + (try fields[values: #require(HTTPField.Name("X-User"))])
+    }
+
+    private static let directives = ["private=\"Set-Cookie, X-User\"", "no-cache=\"Set-Cookie, X-User\""]
+
+    private static func bench(
+        withholding directive: String,
+        _ shape: @escaping @Sendable (ScriptedResponse) -> ScriptedResponse = { $0 }
+    ) throws -> Bench {
+        let user = try #require(HTTPField.Name("X-User"))
+        return try bench([.cacheControl: "public, max-age=60, \(directive)"]) { request, response in
+            var response = response
+            response.fields[user] = "a-secret-user-\(request.number)"
+            return shape(response)
+        }
+    }
+
+    @Test(arguments: directives, [Bench.Consumer.answer, .proxied])
+    func `a field that private or no-cache names reaches the request that fetched it, and no other`(
+        _ directive: String, _ consumer: Bench.Consumer
+    ) async throws {
+        let bench = try Self.bench(withholding: directive)
+        #expect(try await Self.withheld(bench, consumer) == ["\(Self.secret)1", "a-secret-user-1"])
+        for other in [Bench.Consumer.answer, .proxied, .proxied] {
+            #expect(try await Self.withheld(bench, other).isEmpty)
+        }
+        #expect(bench.sent.count == 1)
+        // RFC 9111 section 5.2.2.4 restricts the use, not the storing.
+        #expect(try Self.isOnDisk("a-secret-user", bench) == directive.hasPrefix("no-cache"))
+        bench.advance(seconds: 100)
+        #expect(try await Self.withheld(bench, consumer) == ["\(Self.secret)2", "a-secret-user-2"])
+        #expect(try await Self.withheld(bench, consumer).isEmpty)
+    }
+
+    @Test(arguments: directives)
+    func `a request that shares a transfer does not get the fields that private or no-cache names`(
+        _ directive: String
+    ) async throws {
+        let gate = AsyncGate()
+        let bench = try Self.bench(withholding: directive) { $0.pausing(after: 400_000, for: gate) }
+        async let first = Self.withheld(bench)
+        await gate.reached()
+        async let second = Self.withheld(bench)
+        gate.open()
+        #expect(try await first == ["\(Self.secret)1", "a-secret-user-1"])
+        #expect(try await second.isEmpty)
+        #expect(bench.sent.count == 1)
+    }
+
     @Test func `the cookie of a response to HEAD reaches its request`() async throws {
         let bench = try Self.bench()
         let request = bench.request { $0.method = .head }
