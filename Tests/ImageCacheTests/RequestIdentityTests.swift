@@ -1,5 +1,7 @@
+import Foundation
 import HTTPCaching
 import HTTPTypes
+import TestSupport
 import Testing
 import Transfer
 
@@ -86,6 +88,29 @@ struct RequestIdentityTests {
         small.decoder.limits.pixels = 10
         requests.append(small)
         #expect(Set(requests.map { ImageKey($0, .pixels, by: CacheRules()) }).count == requests.count)
+    }
+
+    @Test func `what selects a variant is part of every key in memory, also in the transfer options`() throws {
+        let directory = try TestDirectory()
+        let file = directory.path("cookies")
+        try Data("a".utf8).write(to: URL(filePath: file))
+        func keys(_ change: (inout FileRequest) -> Void) -> [AnyHashable] {
+            let request = FileRequest("http://example.org/a").with(change)
+            return [
+                ValueMemory.Key(request, as: Int.self, by: CacheRules()),
+                ImageKey(ImageRequest(request), .pixels, by: CacheRules()), FileKey(request, in: nil),
+            ]
+        }
+        let plain = keys { _ in }
+        let first = keys { $0.transfer.cookieFile = file }
+        #expect(first == keys { $0.transfer.cookieFile = file })
+        try Data("bc".utf8).write(to: URL(filePath: file))
+        let all = [
+            plain, first, keys { $0.transfer.cookieFile = file },
+            keys { $0.transfer.cookieFile = directory.path("other") }, keys { $0.transfer.userAgent = "a" },
+            keys { $0.transfer.userAgent = "b" }, keys { $0.fields[.cookie] = "a" },
+        ]
+        for place in plain.indices { #expect(Set(all.map { $0[place] }).count == all.count, "\(place)") }
     }
 }
 

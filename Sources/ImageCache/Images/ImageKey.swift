@@ -7,8 +7,7 @@ import MemoryCache
 /// The key of a derived image in memory: its original and its recipe.
 struct ImageKey: MemoryCacheKey {
     let original: ResourceKey
-    /// The fields, which select a variant of the original (RFC 9111 section 4.1).
-    private let fields: [HTTPField]
+    private let selecting: SelectingParts
     private let freshnessOverride: FreshnessOverride?
     private let integrity: BodyIntegrity
     private let sha256: String?
@@ -18,7 +17,7 @@ struct ImageKey: MemoryCacheKey {
 
     init(_ request: ImageRequest, _ output: ImageRecipe.Output, by rules: CacheRules) {
         original = ResourceKey(request.file, by: rules)
-        fields = Array(request.file.fields)
+        selecting = SelectingParts(request.file)
         freshnessOverride = request.file.freshnessOverride
         integrity = request.file.integrity
         sha256 = request.file.sha256?.lowercased()

@@ -34,6 +34,8 @@ struct FileKey: Hashable, Sendable {
     private var freshnessOverride: FreshnessOverride?
     private var isSafeQuery: Bool
     private var transfer: TransferOptions
+    /// The state of the cookie file, whose content may change while a fetch is in progress.
+    private var cookies: String?
     private var sha256: String?
     private var integrity: BodyIntegrity
     private var mirrors: [Mirror]
@@ -71,6 +73,7 @@ struct FileKey: Hashable, Sendable {
         freshnessOverride = request.freshnessOverride
         isSafeQuery = request.isSafeQuery
         transfer = request.transfer
+        cookies = ResolvedRequest.cookieFileState(of: request)
         sha256 = request.sha256
         integrity = request.integrity
         mirrors = request.mirrors

@@ -141,14 +141,18 @@ final class ResolvedRequest: Sendable {
     /// and state replace its cookies: only libcurl knows which match the URL.
     static func sentFields(_ request: FileRequest) -> HTTPFields {
         var fields = request.fields
-        if let file = request.transfer.cookieFile, !fields.contains(.cookie) {
-            var status = stat()
-            stat(file, &status)
-            let time = status.st_mtim
-            fields[.cookie] = "\(file) \(status.st_ino) \(status.st_size) \(time.tv_sec).\(time.tv_nsec)"
-        }
+        if !fields.contains(.cookie), let cookies = cookieFileState(of: request) { fields[.cookie] = cookies }
         if let agent = request.transfer.userAgent, !fields.contains(.userAgent) { fields[.userAgent] = agent }
         return fields
+    }
+
+    /// The name and state of the cookie file; `nil` without one.
+    static func cookieFileState(of request: FileRequest) -> String? {
+        guard let file = request.transfer.cookieFile else { return nil }
+        var status = stat()
+        stat(file, &status)
+        let time = status.st_mtim
+        return "\(file) \(status.st_ino) \(status.st_size) \(time.tv_sec).\(time.tv_nsec)"
     }
 
     var namespace: Namespace { requestKey.namespace }

@@ -43,5 +43,7 @@ extension FileRequest {
     fileprivate var canBeHeld: Bool {
         isPlainGet && policy == .useProtocolCachePolicy && evictedOriginalID == nil
             && !transfer.forwardsErrorResponses
+            // The file may change between the look-up and its keeping.
+            && transfer.cookieFile == nil
     }
 }

@@ -19,9 +19,7 @@ final class ValueMemory: Sendable {
 
     struct Key: MemoryCacheKey {
         let original: ResourceKey
-        /// The fields, which select a variant of the resource (RFC 9111 section 4.1). As an array, because `HTTPFields` compares values as
-        /// text, and values that are not valid UTF-8 may then be equal.
-        private let fields: [HTTPField]
+        private let selecting: SelectingParts
         private let freshnessOverride: FreshnessOverride?
         private let integrity: BodyIntegrity
         private let sha256: String?
@@ -30,7 +28,7 @@ final class ValueMemory: Sendable {
 
         init(_ request: FileRequest, as type: Any.Type, by rules: CacheRules) {
             original = ResourceKey(request, by: rules)
-            fields = Array(request.fields)
+            selecting = SelectingParts(request)
             freshnessOverride = request.freshnessOverride
             integrity = request.integrity
             sha256 = request.sha256?.lowercased()
@@ -42,7 +40,7 @@ final class ValueMemory: Sendable {
         init(stored key: EntryKey, version: String?, as type: Any.Type) {
             // As hexadecimal bytes, because canonically equivalent strings are equal.
             original = ResourceKey(url: Array(key.value.utf8).hexadecimal, in: .shared)
-            fields = []
+            selecting = SelectingParts()
             freshnessOverride = nil
             integrity = BodyIntegrity()
             sha256 = nil

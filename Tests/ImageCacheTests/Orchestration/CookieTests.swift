@@ -165,6 +165,32 @@ import Testing
         #expect(bench.sent.count == 1)
     }
 
+    @Test func `what one cookie file or user agent received is not used from memory for another`() async throws {
+        let bench = try Bench { request in
+            ScriptedResponse(
+                .ok, [.cacheControl: "max-age=60", .vary: "Cookie, User-Agent"], body: [UInt8(request.number)])
+        }
+        let file = bench.directory.path("cookies")
+        try Data("a".utf8).write(to: URL(filePath: file))
+        func bodies(_ change: (inout FileRequest) -> Void) async throws -> Set<[UInt8]> {
+            let request = bench.request(change)
+            var bodies: Set<[UInt8]> = []
+            for _ in 0..<3 {
+                bodies.insert(try await bench.get(.file, request).body.bytes)
+                bodies.insert(
+                    [UInt8](try await bench.cache.value(for: request, as: Data.self) { $0.data }.value))
+            }
+            return bodies
+        }
+        #expect(try await bodies { $0.transfer.cookieFile = file } == [[1]])
+        #expect(try await bodies { $0.transfer.cookieFile = bench.directory.path("other") } == [[2]])
+        try Data("bc".utf8).write(to: URL(filePath: file))
+        #expect(try await bodies { $0.transfer.cookieFile = file } == [[3]])
+        #expect(try await bodies { $0.transfer.userAgent = "a" } == [[4]])
+        #expect(try await bodies { $0.transfer.userAgent = "b" } == [[5]])
+        #expect(try await bodies { $0.transfer.userAgent = "a" } == [[4]])
+    }
+
     @Test func `the cookie of a response to HEAD reaches its request`() async throws {
         let bench = try Self.bench()
         let request = bench.request { $0.method = .head }
