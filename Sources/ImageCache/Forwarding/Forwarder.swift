@@ -15,7 +15,13 @@ final class Forwarder: Sendable {
     init(fetcher: Fetcher) { self.fetcher = fetcher }
 
     func response(to request: FileRequest) async throws(ImageCacheError) -> ForwardedResponse {
-        guard request.mayBeStored else { return try await pass(request, because: nil) }
+        let directives = RequestDirectives(request.fields)
+        guard request.mayBeStored(directives) else {
+            // A cache forwards unsafe requests in any case (RFC 9111 section 4).
+            guard directives.onlyIfCached, request.method.isSafe else { return try await pass(request, because: nil) }
+            return ForwardedResponse(
+                HTTPResponse(status: .gatewayTimeout), nil, CacheStatus(cache: "imgcache", detail: "only-if-cached"))
+        }
         if let response = try await responseByParts(to: request) { return response }
         let resolved = try ResolvedRequest(narrow: request, by: fetcher.rules)
         let fetcher = fetcher
@@ -221,11 +227,11 @@ final class Forwarder: Sendable {
 
 extension FileRequest {
     /// True if the response may come from the store or be stored.
-    fileprivate var mayBeStored: Bool {
+    fileprivate func mayBeStored(_ directives: RequestDirectives) -> Bool {
         guard method == .get || method == .head, body == nil else { return false }
         // Caches do not evaluate preconditions on the origin's state (RFC 9111 section 4.3.2).
         guard !fields.contains(.ifMatch), !fields.contains(.ifUnmodifiedSince) else { return false }
-        return !fields[values: .cacheControl].contains { $0.lowercased().contains("no-store") }
+        return !directives.noStore
     }
 }
 

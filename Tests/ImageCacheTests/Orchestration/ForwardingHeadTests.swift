@@ -140,6 +140,37 @@ import Testing
         #expect(bench.sent.count == 1)
     }
 
+    static let uncached: [HTTPFields] = [
+        [.cacheControl: "only-if-cached, no-store"], [.cacheControl: "only-if-cached", .ifMatch: "\"1\""],
+        [.cacheControl: "Only-If-Cached", .ifUnmodifiedSince: "Thu, 01 Jan 2026 00:00:00 GMT"],
+        [.cacheControl: "only-if-cached, no-store", .range: "bytes=0-1,4-5"],
+    ]
+
+    @Test(arguments: uncached)
+    func `only-if-cached keeps from the origin also what no stored response may answer`(_ fields: HTTPFields)
+        async throws
+    {
+        let bench = try Bench(representation)
+        for method in [HTTPRequest.Method.get, .head] {
+            let outcome = try await bench.get(.proxied) { request in
+                (request.method, request.fields) = (method, fields)
+            }
+            #expect(outcome.code == 504 && outcome.body == [] && outcome.status.detail == "only-if-cached")
+        }
+        #expect(bench.sent.isEmpty)
+        _ = try await bench.get(.proxied) { request in (request.method, request.fields) = (.delete, fields) }
+        #expect(bench.sent == ["DELETE"])
+    }
+
+    @Test(arguments: ["no-storefront", "foo=\"a, no-store\"", "x-no-store"])
+    func `a directive that only contains the name of no-store leaves a request to the store`(_ said: String)
+        async throws
+    {
+        let bench = try Bench(representation)
+        for _ in 0..<2 { _ = try await bench.get(.proxied) { $0.fields[.cacheControl] = said } }
+        #expect(bench.sent.count == 1)
+    }
+
     @Test func `a small response that was asked for twice is in memory`() async throws {
         let bench = try Bench(representation)
         #expect(bench.cache.hotResponse(for: bench.request()) == nil)
