@@ -122,19 +122,9 @@ extension Connection {
     }
 
     private func framing(of response: Response, _ current: RequestContext) -> ResponseFraming {
-        if current.status == 204 || current.status < 200 { return .none }
-        let named = response.head.headerFields[.contentLength].flatMap { Int64($0) }
-        switch response.body {
-        case .bytes(let bytes): return .length(Int64(bytes.count))
-        case .file(let file): return .length(Int64(file.range.count))
-        case .none:
-            if current.isWithoutContent { return named.map { .length($0) } ?? .none }
-            return .length(0)
-        case .stream(let length, _):
-            if let length = length ?? named { return .length(length) }
-            if current.isWithoutContent { return .none }
-            return current.request.head.minorVersion == 0 ? .untilClose : .chunked
-        }
+        ResponseFraming(
+            of: response, status: current.status, isWithoutContent: current.isWithoutContent,
+            minorVersion: current.request.head.minorVersion)
     }
 
     /// Ends a complete response: processes the next request, or closes the connection.

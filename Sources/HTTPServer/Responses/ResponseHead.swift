@@ -11,6 +11,32 @@ enum ResponseFraming: Equatable {
     case chunked
     /// Delimited by the end of the connection: for HTTP/1.0, if the length is unknown.
     case untilClose
+
+    /// The framing of a response to a request of HTTP/1 with this minor version.
+    ///
+    /// - Parameter isWithoutContent: True if the client expects no content, as after HEAD.
+    init(of response: Response, status: Int, isWithoutContent: Bool, minorVersion: Int) {
+        if status == 204 || status < 200 {
+            self = .none
+            return
+        }
+        // An origin's malformed length must not be sent on as if it were one.
+        let named = ContentLength.value(of: response.head.headerFields)
+        switch response.body {
+        case .bytes(let bytes): self = .length(Int64(bytes.count))
+        case .file(let file): self = .length(Int64(file.range.count))
+        case .none:
+            self = if isWithoutContent { named.map { .length($0) } ?? .none } else { .length(0) }
+        case .stream(let length, _):
+            if let length = length ?? named {
+                self = .length(length)
+            } else if isWithoutContent {
+                self = .none
+            } else {
+                self = minorVersion == 0 ? .untilClose : .chunked
+            }
+        }
+    }
 }
 
 /// Writes a response's head.

@@ -2,6 +2,7 @@ import ConcurrencyPrimitives
 import DiskStore
 import FoundationEssentials
 import HTTPCaching
+import HTTPSemantics
 import HTTPTypes
 import Transfer
 
@@ -236,7 +237,7 @@ extension FileRequest {
 }
 
 extension HTTPResponse {
-    fileprivate var contentLength: Int64? { headerFields[.contentLength].flatMap { Int64($0) } }
+    fileprivate var contentLength: Int64? { ContentLength.value(of: headerFields) }
 }
 
 extension HTTPResponse.Status {

@@ -83,7 +83,7 @@ package struct S3Tier: RemoteTier {
         let head = try await run(.head, key, into: sink)
         guard head.status != .notFound else { return nil }
         guard head.status == .ok else { throw sink.error(head) }
-        guard let length = head.fields[.contentLength].flatMap({ Int64($0) }) else {
+        guard let length = ContentLength.value(of: head.fields) else {
             throw .damaged("the object has no length")
         }
         return length

@@ -2,6 +2,7 @@ import ConcurrencyPrimitives
 import DiskStore
 import DownloadLists
 import Glibc
+import HTTPSemantics
 import ImageCache
 
 /// The cache of one run, and the handling of one URL.
@@ -86,7 +87,7 @@ final class FetchSession: Sendable {
         request.priority = .background
         request.transfer.retry.maxRetries = 0
         let head = try? await cache.response(for: request).head
-        return head?.headerFields[.contentLength].flatMap { Int64($0) }
+        return head.flatMap { ContentLength.value(of: $0.headerFields) }
     }
 
     /// The threads on which the cache works.

@@ -119,7 +119,7 @@ struct ZsyncOptions: ParsableArguments {
         let tag = ValidatorFields(found.fields).entityTag
         let isOfTag =
             if let tag, let other = ValidatorFields(file).entityTag { tag.matchesStrongly(other) } else { false }
-        guard file[.contentLength].flatMap({ Int64($0) }) == found.control.length,
+        guard ContentLength.value(of: file) == found.control.length,
             isOfTag || found.isNotOlder(than: file)
         else { throw Failure(.wrongBytes, "the control file may be that of an older version") }
     }
