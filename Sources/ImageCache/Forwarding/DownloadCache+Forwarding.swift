@@ -13,7 +13,7 @@ extension DownloadCache {
     /// * GET and HEAD, also with ranges and conditions, are served from the store if the caching rules allow it. Otherwise, concurrent
     ///   requests share one request to the origin, which is resumed after an interruption, and the response is stored.
     /// * Several ranges are answered one by one, and sent as `multipart/byteranges` (RFC 9110 section 14.6): up to 16 that do not overlap.
-    ///   Otherwise the ranges are ignored.
+    ///   Otherwise the ranges are ignored. Ranges of a response that must not be stored are one request to the origin.
     /// * Responses that must not be stored, and those to other methods, are passed through at the speed of the reader. A successful unsafe
     ///   request, such as POST, PUT or DELETE, invalidates the stored responses of its URL (RFC 9111 section 4.4).
     ///

@@ -81,6 +81,9 @@ public struct ForwardedBody: AsyncSequence, Sendable {
     /// The body, if all of it is a range of an open file.
     package var stored: CachedResponse? { if case .stored(let response, _) = source { response } else { nil } }
 
+    /// True if the body comes from the origin at the reader's speed, and holds its connection until it is read.
+    var isPassedThrough: Bool { if case .passthrough = source { true } else { false } }
+
     public func makeAsyncIterator() -> some AsyncIteratorProtocol<Piece, ImageCacheError> { pieces }
 
     private var pieces: Iterator {

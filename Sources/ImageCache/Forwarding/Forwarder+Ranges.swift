@@ -7,19 +7,38 @@ extension Forwarder {
     private static let mostRanges = 16
 
     /// The response to a request for several ranges: `multipart/byteranges` (RFC 9110 section 14.6), each part as if it had been requested alone.
-    /// `nil` to ignore the ranges: there are too many, they overlap, or they are of different versions.
+    /// `nil` to ignore the ranges: there are too many, they overlap, they may be of different versions, or a part would be passed through. Bodies
+    /// that are passed through hold their connections until they are read, and parts are read one after the other.
     func responseByParts(to request: FileRequest) async throws(ImageCacheError) -> ForwardedResponse? {
         guard request.method == .get, let ranges = ByteRange.several(request.fields), ranges.count <= Self.mostRanges
         else { return nil }
-        // The first response tells whether the representation is divided at all.
-        let first = try await response(to: request, ranges[0])
-        guard [.partialContent, .rangeNotSatisfiable].contains(first.head.status) else { return first }
-        var responses: [Int: ForwardedResponse] = [0: first]
+        // The first response tells whether the representation is divided at all, and its length.
+        var first: ForwardedResponse? = try await response(to: request, ranges[0])
+        guard let head = first?.head, [.partialContent, .rangeNotSatisfiable].contains(head.status) else {
+            return first
+        }
+        guard let total = ContentRange(head.headerFields)?.total else { return nil }
+        var wanted: [(range: ByteRange, bytes: Range<Int64>)] = []
+        for range in ranges {
+            guard let bytes = range.resolved(length: total) else { continue }
+            guard !wanted.contains(where: { $0.bytes.overlaps(bytes) }) else { return nil }
+            wanted.append((range, bytes))
+        }
+        if wanted.isEmpty { return first }
+        var responses: [Int: ForwardedResponse] = [:]
+        if head.status == .partialContent {
+            if wanted.count == 1 { return first }
+            responses[0] = first
+        }
+        first = nil
+        if wanted.count == 1 { return try await response(to: request, wanted[0].range) }
+        guard responses[0]?.body?.isPassedThrough != true else { return nil }
         do {
             try await withThrowingTaskGroup(of: (Int, ForwardedResponse).self) { group in
-                for place in 1..<ranges.count {
+                for place in wanted.indices where responses[place] == nil {
+                    let range = wanted[place].range
                     group.addTask(executorPreference: fetcher.executor) {
-                        (place, try await self.response(to: request, ranges[place]))
+                        (place, try await self.response(to: request, range))
                     }
                 }
                 for try await (place, response) in group { responses[place] = response }
@@ -27,22 +46,21 @@ extension Forwarder {
         } catch {
             throw ImageCacheError(any: error)
         }
-        var parts: [(range: Range<Int64>, response: ForwardedResponse)] = []
-        var version: RepresentationVersion?
-        for place in ranges.indices {
-            guard let response = responses[place] else { return nil }
-            if response.head.status == .rangeNotSatisfiable { continue }
-            let fields = response.head.headerFields
-            guard response.head.status == .partialContent,
-                case .range(let bytes, let total) = ContentRange(fields), response.body?.length == Int64(bytes.count)
-            else { return nil }
-            let own = RepresentationVersion(fields, length: total)
-            guard version ?? own == own, !parts.contains(where: { $0.range.overlaps(bytes) }) else { return nil }
-            version = own
-            parts.append((bytes, response))
-        }
-        guard let one = parts.first?.response else { return first }
-        return parts.count == 1 ? one : Self.multipart(parts.map(\.response), as: one)
+        let parts = wanted.indices.compactMap { responses[$0] }
+        guard parts.count == wanted.count,
+            zip(parts, wanted).allSatisfy({ $0.isPart($1.bytes, of: total) }), Self.areOfOneVersion(parts)
+        else { return nil }
+        return Self.multipart(parts, as: parts[0])
+    }
+
+    /// True if the responses have equal validators that prove it (RFC 9110 section 8.8.1), or are from one stored body.
+    private static func areOfOneVersion(_ parts: [ForwardedResponse]) -> Bool {
+        let fields = parts.map(\.head.headerFields)
+        let versions = fields.map { RepresentationVersion($0, length: ContentRange($0)?.total) }
+        guard versions.allSatisfy({ $0 == versions[0] }) else { return false }
+        if fields.allSatisfy({ ValidatorFields($0).isStrong }) { return true }
+        let bodies = Set(parts.map { $0.body?.stored?.file?.body.entry.id })
+        return bodies.count == 1 && !bodies.contains(nil)
     }
 
     private func response(
@@ -78,5 +96,13 @@ extension Forwarder {
         let handled = responses.first { !$0.cacheStatus.hit } ?? first
         head.headerFields[.cacheStatus] = handled.head.headerFields[.cacheStatus]
         return ForwardedResponse(head: head, ForwardedBody(.parts(parts), length: length), handled.cacheStatus)
+    }
+}
+
+extension ForwardedResponse {
+    /// True if the response is a 206 with exactly these bytes, and is not passed through.
+    fileprivate func isPart(_ bytes: Range<Int64>, of total: Int64) -> Bool {
+        head.status == .partialContent && ContentRange(head.headerFields) == .range(bytes, total: total)
+            && body?.length == Int64(bytes.count) && body?.isPassedThrough == false
     }
 }

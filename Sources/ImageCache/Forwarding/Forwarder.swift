@@ -23,11 +23,12 @@ final class Forwarder: Sendable {
             return ForwardedResponse(
                 HTTPResponse(status: .gatewayTimeout), nil, CacheStatus(cache: "imgcache", detail: "only-if-cached"))
         }
-        if let response = try await responseByParts(to: request) { return response }
         let resolved = try ResolvedRequest(narrow: request, by: fetcher.rules)
         let fetcher = fetcher
         let key = resolved.key
-        var goesAlone = unshared.withLock { $0.contains(key, now: .now) }
+        if !goesAlone(key), let response = try await responseByParts(to: request) { return response }
+        // The responses to parts may have changed it.
+        var goesAlone = goesAlone(key)
         let byBlocks = !goesAlone
         if let recent = try fetcher.recentResponse(resolved), !recent.needsRevalidation {
             return ForwardedResponse(recent.response)
@@ -92,6 +93,9 @@ final class Forwarder: Sendable {
         }
         return try await pass(request, because: .varyMiss)
     }
+
+    /// True if the responses for a key could not be stored or shared lately.
+    private func goesAlone(_ key: EntryKey) -> Bool { unshared.withLock { $0.contains(key, now: .now) } }
 
     // MARK: Following a body
 

@@ -149,6 +149,52 @@ import Testing
         #expect(bench.transport.requests.map { $0.fields[.range] } == ["bytes=0-9,20-29"])
     }
 
+    @Test func `ranges of a file that must not be stored are one request to the origin`() async throws {
+        let unstorable = ScriptedRepresentation(Self.bytes, [.cacheControl: "no-store"])
+        let bench = try Bench(.shared) { request in
+            let isOne = request.fields[.range]?.contains(",") != true
+            return isOne
+                ? unstorable.response(to: request) : ScriptedResponse(.ok, unstorable.fields, body: unstorable.bytes)
+        }
+        // The first tells that nothing may be stored.
+        #expect(try await Bench.body(of: get("0-,600000-700000", of: bench)) == Body(Self.bytes))
+        let before = bench.transport.requests.count
+        for ranges in ["0-9,20-29", "0-,1-,2-,3-", "0-9999999,10000000-", "-5,-6"] {
+            #expect(try await Bench.body(of: get(ranges, of: bench)) == Body(Self.bytes))
+        }
+        #expect(
+            bench.transport.requests.dropFirst(before).map { $0.fields[.range] } == [
+                "bytes=0-9,20-29", "bytes=0-,1-,2-,3-", "bytes=0-9999999,10000000-", "bytes=-5,-6",
+            ])
+    }
+
+    @Test func `overlapping ranges are ignored before their bytes are requested`() async throws {
+        let bench = try Bench(representation, .shared)
+        let response = try await get("0-9,5000000-,5000005-,6000000-6000009,-10", of: bench)
+        #expect(response.head.status == .ok)
+        #expect(try await Bench.body(of: response) == Body(Self.bytes))
+        // Besides the block of the first range and the rest of the whole, nothing was requested.
+        let starts = bench.transport.requests.map { request in
+            request.fields[.range].flatMap { Int($0.dropFirst(6).prefix { $0 != "-" }) } ?? 0
+        }
+        #expect(!starts.isEmpty && starts.allSatisfy { $0 <= Self.block })
+    }
+
+    @Test(arguments: ["W/\"1\"", nil])
+    func `parts without a strong validator are joined only if they are from one stored file`(etag: String?)
+        async throws
+    {
+        let weak = ScriptedRepresentation(
+            Self.bytes, etag: etag, [.contentType: "video/mp4", .cacheControl: "max-age=60"])
+        let bench = try Bench(weak, .shared)
+        let response = try await get("5-9,5000000-5000099", of: bench)
+        #expect(response.head.status == .ok)
+        #expect(try await Bench.body(of: response) == Body(Self.bytes))
+        _ = try await bench.get(.file)
+        #expect(
+            try await parts(get("5-9,5000000-5000099", of: bench)) == [part(5..<10), part(5_000_000..<5_000_100)])
+    }
+
     @Test func `HEAD is answered without parts`() async throws {
         let bench = try Bench(representation, .shared)
         var request = ForwardRequest(Bench.url)
