@@ -112,6 +112,21 @@ struct TargetedFieldTests {
         #expect(lifetime(("CDN-Cache-Control", value), ("Cache-Control", "max-age=10")) == 10)
     }
 
+    @Test func `2.1: a field that is too long to be read is ignored, on one line or on many`() {
+        let members = (0..<2000).map { "k\($0)" }
+        let lines = (members + ["max-age=60"]).map { ("CDN-Cache-Control", $0) }
+        let long = [("CDN-Cache-Control", members.joined(separator: ",") + ",max-age=60")]
+        for pairs in [lines, long] {
+            let answer = HTTPResponse(
+                status: .ok, headerFields: fields(pairs + [("Cache-Control", "max-age=10")]))
+            guard case .store(let terms) = sharedRules.storability(of: answer, to: get(), receivedAt: now) else {
+                Issue.record("the response is storable")
+                continue
+            }
+            #expect(terms.lifetime == 10)
+        }
+    }
+
     @Test
     func `2.1: the structured field: last of a key, lines joined, parameters "to be ignored", unknown directives too`()
     {

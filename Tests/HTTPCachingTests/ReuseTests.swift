@@ -271,6 +271,38 @@ struct VaryTests {
         }
     }
 
+    @Test func `a response that names too many fields counts as one that varies on everything`() {
+        func names(_ count: Int, _ first: Int = 0) -> String {
+            (first..<first + count).map { "x-\($0)" }.joined(separator: ", ")
+        }
+        let most = CacheRules.mostVaryMembers
+        let (few, many) = (fields([("Vary", names(most))]), fields([("Vary", names(most)), ("Vary", "y")]))
+        #expect(privateRules.selectingNames(of: few).count == most)
+        #expect(privateRules.variantKey(of: HTTPFields(), for: few) != nil)
+        #expect(privateRules.selectingNames(of: many) == ["*"])
+        #expect(privateRules.variantKey(of: HTTPFields(), for: many) == nil)
+        #expect(privateRules.selectingFields(of: HTTPFields(), for: many).values.isEmpty)
+        for (varying, isSelected) in [(few, true), (many, false)] {
+            let stored = StoredResponse(
+                requestURL: url, status: .ok, fields: varying, requestTime: now, responseTime: now)
+            #expect(privateRules.isSelected(stored, by: HTTPFields()) == isSelected)
+        }
+        // Redirects count together, and one that varies on too much is asked again each time.
+        let hops = (0..<2).map { StoredHead(status: .found, fields: fields([("Vary", names(60, $0 * 60))])) }
+        #expect(privateRules.variantKey(of: HTTPFields(), for: HTTPFields(), redirects: hops) == nil)
+    }
+
+    @Test func `the fields that responses name in turn do not collect in a record`() {
+        var response = stored(("Vary", "x-0"), ("ETag", "\"1\""))
+        for round in 1..<50 {
+            let names = (0..<60).map { "x-\(round)-\($0)" }.joined(separator: ",")
+            response = privateRules.freshened(
+                response, by: fields([("Vary", names)]), request: HTTPFields(), requestTime: now, responseTime: now)
+            #expect(response.selectingFields.values.count <= CacheRules.mostVaryMembers)
+            #expect(privateRules.variantKey(of: response) != nil)
+        }
+    }
+
     @Test func `a Vary that a 304 brings selects by the request that it answered`() throws {
         let old = stored(("Cache-Control", "max-age=1"), ("ETag", "\"1\""), ago: 100)
         let request = get(("Accept-Language", "de"))

@@ -23,6 +23,13 @@ struct SearchVarianceTests {
         #expect(parsed(value) == nil)
     }
 
+    @Test func `a field that is too long to be read leaves every difference its meaning`() {
+        let names = (0..<2000).map { "\"a\($0)\"" }.joined(separator: " ")
+        #expect(parsed("params=(\(names))") == nil)
+        #expect(parsed("key-order, " + (0..<2000).map { "k\($0)" }.joined(separator: ",")) == nil)
+
+    }
+
     @Test(
         arguments: [
             // value, one query, another

@@ -7,11 +7,12 @@ extension CacheRules {
     public func head(of served: ServedResponse, from stored: StoredResponse) -> HTTPResponse {
         var fields = HTTPFields()
         fields.reserveCapacity(stored.fields.count + 2)
+        let withheld = Set(served.withheldFields)
         for field in stored.fields {
             let name = field.name.canonicalName
             // "Last-Modified might be useful if the response does not have an ETag field" (RFC 9110 section 15.4.5).
             if name == "last-modified", served.status == .notModified, stored.fields.contains(.eTag) { continue }
-            if name == "age" || field.setsCookie || served.withheldFields.contains(name)
+            if name == "age" || field.setsCookie || withheld.contains(name)
                 || !CacheRules.belongs(name, to: served)
             {
                 continue

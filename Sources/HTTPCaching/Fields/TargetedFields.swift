@@ -7,15 +7,10 @@ extension ResponseDirectives {
     /// there is none, so that `Cache-Control` applies.
     ///
     /// A targeted field is a dictionary (RFC 8941): where a key occurs twice the last one counts, parameters are ignored,
-    /// and a field that cannot be parsed is ignored as a whole.
+    /// and a field that cannot be parsed, or is too long to be read, is ignored as a whole.
     init?(targeted names: [String], in fields: HTTPFields) {
-        for name in names where fields.contains(where: { $0.name.isNamed(name) }) {
-            // The lines of a field are joined before they are parsed: RFC 8941 section 4.2.
-            var value: [UInt8] = []
-            for field in fields where field.name.isNamed(name) {
-                if !value.isEmpty { value.append(UInt8(ascii: ",")) }
-                field.withUnsafeBytesOfValue { value.append(contentsOf: $0) }
-            }
+        for name in names {
+            guard let value = StructuredField.joined(name, in: fields) else { continue }
             var parser = StructuredFieldValueParser(value)
             guard let dictionary = try? parser.parseDictionaryFieldValue(),
                 dictionary.first(where: { _ in true }) != nil

@@ -19,17 +19,12 @@ public struct SearchVariance: Sendable, Hashable {
     private let parameters: Parameters
     private let isOrdered: Bool
 
-    /// The variance of a response. `nil` if every difference counts, because the field is missing or invalid.
+    /// The variance of a response. `nil` if every difference counts, because the field is missing, invalid or too long.
     ///
     /// In addition to the draft's current form with `params` or `except`, the form that browsers shipped is accepted: `params` as a
     /// boolean, alone or with `except`.
     public init?(_ fields: HTTPFields) {
-        var value: [UInt8] = []
-        for field in fields where field.name.isNamed("no-vary-search") {
-            if !value.isEmpty { value.append(UInt8(ascii: ",")) }
-            field.withUnsafeBytesOfValue { value.append(contentsOf: $0) }
-        }
-        if value.isEmpty { return nil }
+        guard let value = StructuredField.joined("no-vary-search", in: fields) else { return nil }
         var parser = StructuredFieldValueParser(value)
         guard let members = try? parser.parseDictionaryFieldValue() else { return nil }
         var isOrdered = true

@@ -49,8 +49,12 @@ extension CacheRules {
         if let finalURL { result.finalURL = finalURL }
         if let redirects { result.redirects = redirects.map(storable) }
         if let request {
-            result.selectingFields.add(
-                SelectingFields(selectingNames(result.fields, result.redirects), of: request))
+            let names = selectingNames(result.fields, result.redirects)
+            result.selectingFields.add(SelectingFields(names, of: request))
+            // Otherwise a response that names other fields each time would make the record grow without a limit.
+            if result.selectingFields.values.count > CacheRules.mostVaryMembers {
+                result.selectingFields.keep(names)
+            }
         }
         result.requestTime = requestTime
         result.responseTime = responseTime

@@ -58,6 +58,9 @@ public struct SelectingFields: Sendable, Hashable {
         for value in other.values where self[value.name] == nil { values.append(value) }
         values.sort { $0.name < $1.name }
     }
+
+    /// Removes all fields but these.
+    mutating func keep(_ names: Set<String>) { values.removeAll { !names.contains($0.name) } }
 }
 
 extension VaryValue {

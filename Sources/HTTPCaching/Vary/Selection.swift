@@ -66,15 +66,23 @@ extension CacheRules {
         CacheRules.namesInVary(response, redirects).union(alwaysVaryingNames)
     }
 
-    /// The names in lower case, and `*`. Anything but a field name is ignored.
+    /// The most members of `Vary` that are compared. A response that names more counts as one with `*`: no client sends so many fields, and the
+    /// values of all would be kept and compared for each request.
+    static let mostVaryMembers = 100
+
+    /// The names in lower case, and `*`; only `*` if there are more than ``mostVaryMembers``. Anything but a field name is ignored.
     static func namesInVary(_ response: HTTPFields, _ redirects: [StoredHead]) -> Set<String> {
         var names: Set<String> = []
+        var count = 0
         for fields in [response] + redirects.map(\.fields) {
             fields.forEachMember(of: "vary") { member in
-                if member.allSatisfy(\.isTokenCharacter) { names.insert(member.lowercasedString) }
+                count += 1
+                if count <= mostVaryMembers, member.allSatisfy(\.isTokenCharacter) {
+                    names.insert(member.lowercasedString)
+                }
             }
         }
-        return names
+        return count > mostVaryMembers ? ["*"] : names
     }
 
     /// Returns true if the selecting fields of a stored response match the request's (RFC 9111 section 4.1).
@@ -95,11 +103,13 @@ extension CacheRules {
         of fields: HTTPFields, _ selecting: SelectingFields, _ request: HTTPFields, starMatches: Bool = false
     ) -> Bool {
         var matches = true
+        var count = 0
         fields.forEachMember(of: "vary") { member in
-            guard matches, member.allSatisfy(\.isTokenCharacter) else { return }
+            count += 1
+            guard matches, count <= mostVaryMembers, member.allSatisfy(\.isTokenCharacter) else { return }
             let name = member.lowercasedString
             matches = name == "*" ? starMatches : selecting.matches(name, in: request)
         }
-        return matches
+        return count > mostVaryMembers ? starMatches : matches
     }
 }

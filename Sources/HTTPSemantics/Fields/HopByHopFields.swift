@@ -20,10 +20,10 @@ package enum HopByHopFields {
     }
 
     /// The fields that `Connection` names, in lower case; `close` and `keep-alive` are not field names.
-    static func names(in fields: HTTPFields) -> [String] {
-        var names: [String] = []
+    static func names(in fields: HTTPFields) -> Set<String> {
+        var names: Set<String> = []
         fields.forEachMember(of: "connection") { member in
-            if !member.isName("close"), !member.isName("keep-alive") { names.append(member.lowercasedString) }
+            if !member.isName("close"), !member.isName("keep-alive") { names.insert(member.lowercasedString) }
         }
         return names
     }

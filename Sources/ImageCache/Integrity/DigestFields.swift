@@ -15,13 +15,13 @@ enum DigestFields {
     /// The digest of the whole representation in the head of a response: `Repr-Digest`, or `Content-Digest` if the response's content is the whole
     /// representation. `nil` if no digest is well-formed and of a known algorithm.
     static func digest(in fields: HTTPFields, of status: HTTPResponse.Status) -> Digest? {
-        digest(fields[values: .reprDigest])
-            ?? (status == .partialContent ? nil : digest(fields[values: .contentDigest]))
+        digest("repr-digest", in: fields)
+            ?? (status == .partialContent ? nil : digest("content-digest", in: fields))
     }
 
-    private static func digest(_ lines: [String]) -> Digest? {
-        guard !lines.isEmpty else { return nil }
-        var parser = StructuredFieldValueParser(Array(lines.joined(separator: ",").utf8))
+    private static func digest(_ name: String, in fields: HTTPFields) -> Digest? {
+        guard let value = StructuredField.joined(name, in: fields) else { return nil }
+        var parser = StructuredFieldValueParser(value)
         guard let dictionary = try? parser.parseDictionaryFieldValue() else { return nil }
         var found: [DigestAlgorithm: Digest] = [:]
         for (key, member) in dictionary {
