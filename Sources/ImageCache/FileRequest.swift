@@ -90,7 +90,8 @@ public struct FileRequest: Sendable {
     /// (``integrity``, ``sha256``). The file is stored under ``url``, and credentials are only sent to its origin. Default: none.
     public var mirrors: [Mirror] = []
 
-    /// True to use mirrors that the origin announces (`Link` with `rel=duplicate`, RFC 6249) when the origin fails. Default false.
+    /// True to use mirrors that the origin announces (`Link` with `rel=duplicate`, RFC 6249) when the origin fails, if a SHA-2
+    /// digest of the body is given or was announced too. Default false.
     public var usesAnnouncedMirrors = false
 
     /// Receives the events of the mirrors on any thread, also from a transfer that the request joins.

@@ -28,6 +28,8 @@ final class CheckingSink: BodySink, @unchecked Sendable {
     private let pieces: PieceDigests?
     /// Replaces the held partial's validator: the same bytes under another origin's validator.
     var basis: HeldPartial?
+    /// Replaces the digests in the heads of whole bodies, so that the body is verified by this one; `nil` to leave them.
+    var digest: Digest?
     /// The head that the current body began with.
     private(set) var head: ResponseHead?
     /// The length of the whole body in bytes, if it is known.
@@ -75,6 +77,8 @@ final class CheckingSink: BodySink, @unchecked Sendable {
         switch placement {
         case .whole(let length):
             try check(length)
+            var head = head
+            if let digest { DigestFields.set(digest, in: &head.fields) }
             try inner.begin(head, placement)
             (self.head, total, position) = (head, length ?? integrity.size, 0)
             (lead, end) = ([], .max)

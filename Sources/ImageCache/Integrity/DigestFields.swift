@@ -19,6 +19,12 @@ enum DigestFields {
             ?? (status == .partialContent ? nil : digest("content-digest", in: fields))
     }
 
+    /// Makes a digest the only one of the whole representation in a head.
+    static func set(_ digest: Digest, in fields: inout HTTPFields) {
+        fields[.contentDigest] = nil
+        fields[.reprDigest] = "\(digest.algorithm.rawValue)=:\(Data(digest.bytes).base64EncodedString()):"
+    }
+
     private static func digest(_ name: String, in fields: HTTPFields) -> Digest? {
         guard let value = StructuredField.joined(name, in: fields) else { return nil }
         var parser = StructuredFieldValueParser(value)

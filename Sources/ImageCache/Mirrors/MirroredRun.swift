@@ -25,8 +25,8 @@ final class MirroredRun {
     private let sink: CheckingSink
     private let events: @Sendable (TransferEvent) -> Void
     private var sources: [Mirror]
-    /// The number of them that responses announced.
-    private var announced = 0
+    /// The URLs of those that responses announced, also of earlier ones.
+    private var announced: Set<String> = []
     /// Sources that are not tried again.
     private var refused: Set<String> = []
     /// Sources that failed in the current round.
@@ -44,8 +44,8 @@ final class MirroredRun {
     private let heldAtFirst: Int64
     /// The transfer before the run, until its outcome is judged.
     private var first: First?
-    /// True if the response at the start of the body has a digest that can be verified.
-    private var hasAnnouncedDigest = false
+    /// The digest in the response at the start of the body, if it can be verified.
+    private var announcedDigest: Digest?
     /// The outcome when no source is left.
     private var last: Result<TransferResult, TransferError>?
 
@@ -120,8 +120,11 @@ final class MirroredRun {
         guard joins else { return false }
         // A joined body is stored under the digest of the request, or of the response in its record.
         if !transport.mirrors.isEmpty, let digest = transport.digest { return digest.algorithm.isCollisionResistant }
-        return hasAnnouncedDigest
+        return announcedDigest != nil
     }
+
+    /// True if a digest identifies the whole body even if somebody forged it. Otherwise announced mirrors are ignored (RFC 6249 section 6).
+    private var isIdentified: Bool { transport.digest?.algorithm.isCollisionResistant ?? (announcedDigest != nil) }
 
     private func putAside(
         _ source: Mirror, _ reason: String, forGood: Bool, _ outcome: Result<TransferResult, TransferError>
@@ -133,16 +136,20 @@ final class MirroredRun {
         }
     }
 
-    /// Adds the mirrors that the current response announces.
+    /// Adds the mirrors that the current response announces, if the body will be verified.
     private func takeAnnounced(in head: ResponseHead?) {
         guard transport.usesAnnouncedMirrors, let head else { return }
         if head.status == .ok {
             let digest = DigestFields.digest(in: head.fields, of: head.status)
-            hasAnnouncedDigest = digest.flatMap { try? RunningDigest($0.algorithm) } != nil
+            announcedDigest = digest.flatMap { (try? RunningDigest($0.algorithm)) == nil ? nil : $0 }
+        }
+        guard isIdentified else {
+            sources.removeAll { announced.contains($0.url) }
+            return
         }
         for mirror in DuplicateLinks.mirrors(in: head.fields, base: head.finalURL)
-        where announced < DuplicateLinks.most && !sources.contains(where: { $0.url == mirror.url }) {
-            announced += 1
+        where announced.count < DuplicateLinks.most && !sources.contains(where: { $0.url == mirror.url }) {
+            announced.insert(mirror.url)
             // Behind the mirrors of the request.
             sources.append(Mirror(mirror.url, priority: 1_000_000 + mirror.priority))
         }
@@ -167,6 +174,8 @@ final class MirroredRun {
     private func transfer(from source: Mirror) async throws(TransferError) -> TransferResult {
         let isAlone = sources.count == 1
         var addressed = request.addressed(to: source.url, isAlone: isAlone)
+        // A mirror that a response announced does not say itself which body is the right one.
+        sink.digest = announced.contains(source.url) && transport.digest == nil ? announcedDigest : nil
         try await findBasis(at: source, addressed)
         let further = mayBeDivided ? FurtherMirrors(besides: source, of: sources(besides: source), transport) : nil
         addressed.furtherSources = further?.sources(of: request)

@@ -60,7 +60,7 @@ struct MirroringTransport: HTTPTransport {
 }
 
 extension TransferRequest {
-    /// The request, sent to another source. Credentials are only sent to the original origin.
+    /// The request, sent to another source. Credentials and other secret fields are only sent to the original origin.
     func addressed(to url: String, isAlone: Bool) -> TransferRequest {
         var request = self
         request.url = url
@@ -75,7 +75,7 @@ extension TransferRequest {
 }
 
 extension FileRequest {
-    /// The request, sent to another URL. Credentials are only sent to the original origin.
+    /// The request, sent to another URL. Credentials and other secret fields are only sent to the original origin.
     package func addressed(to url: String) -> FileRequest {
         var request = self
         request.url = url
@@ -86,12 +86,12 @@ extension FileRequest {
     }
 }
 
-/// Removes the credentials for the origin of a URL from a request to another origin.
+/// Removes the credentials for the origin of a URL, and fields whose names say that they are secrets, from a request to another origin.
 private func withholdCredentials(
     _ fields: inout HTTPFields, _ options: inout TransferOptions, of own: String, from other: String
 ) {
     if let own = try? HTTPURL(own), let other = try? HTTPURL(other), own.hasSameOrigin(as: other) { return }
     options.credentials = nil
     options.clientCertificate = nil
-    for name in [HTTPField.Name.authorization, .cookie] { fields[name] = nil }
+    fields.removeAll { SecretNames.isField($0.name.canonicalName) }
 }
