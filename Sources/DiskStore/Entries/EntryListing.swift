@@ -87,10 +87,12 @@ extension DiskStore {
     /// - Parameters:
     ///   - matches: Returns true for the URL of an entry to remove.
     ///   - matchesPartial: Returns true for the header of a partial to remove. Default: no partial is removed.
+    ///   - others: Further entries to remove. They are read only if their URL may match.
     @discardableResult
     package func remove(
         invalidating scope: InvalidationScope, where matches: (String) -> Bool,
-        partials matchesPartial: (PartialInfo) -> Bool = { _ in false }
+        partials matchesPartial: (PartialInfo) -> Bool = { _ in false },
+        others: (mayMatch: (String) -> Bool, matches: (StoredEntry) -> Bool)? = nil
     ) throws(StoreError) -> PruneResult {
         // Partials are removed before the epoch ends, so that none is resumed in the next one. Partials that begin until then are removed below.
         let partials = try removePartials(where: matchesPartial)
@@ -101,7 +103,14 @@ extension DiskStore {
             var place = Int64.max
             while true {
                 let step = try reader.urls(before: place, limit: Self.scanStep)
-                let ids = step.filter { matches($0.url) }.map(\.id)
+                var ids: [Int64] = []
+                for row in step {
+                    var isMeant = matches(row.url)
+                    if !isMeant, let others, others.mayMatch(row.url) {
+                        isMeant = try reader.entry(row.id).map(others.matches) ?? false
+                    }
+                    if isMeant { ids.append(row.id) }
+                }
                 if !ids.isEmpty {
                     let removed = try withIndex { (index) throws(StoreError) in try index.removeCounted(ids) }
                     result.entries += removed.entries

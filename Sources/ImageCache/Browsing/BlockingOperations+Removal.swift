@@ -32,29 +32,21 @@ extension BlockingOperations {
             let shared = try remove(FileRequest(url))
             let key = cache.fetcher.rules.keyURL(of: url)
             cache.fetcher.remote?.invalidate([EntryKey(.response(RequestKey(url: key)))], url: key, allOwners: true)
-            return try shared + removeMatches(RemovalTarget.url(key).matcher, invalidating: .resource(key))
-        case .prefix, .host: return try remove(RemoteInvalidation(target), where: target.matcher)
+            return try shared + removeMatches(of: .url(key), invalidating: .resource(key))
+        case .prefix, .host:
+            // Before the removal, so that concurrent requests do not use the remote store.
+            if let scope = RemoteInvalidation(target) { cache.fetcher.remote?.invalidate(scope) }
+            return try removeMatches(of: target, invalidating: .everything)
         case .everything:
             cache.fetcher.remote?.invalidate(.everything)
             return try clear(.everything)
         }
     }
 
-    /// Removes the entries and partials of matching URLs.
-    ///
-    /// - Parameter scope: The scope to invalidate on machines that share the remote store.
-    func remove(
-        _ scope: RemoteInvalidation?, where matches: (String) -> Bool
-    ) throws(ImageCacheError) -> RemovalResult {
-        // Before the removal, so that concurrent requests do not use the remote store.
-        if let scope { cache.fetcher.remote?.invalidate(scope) }
-        return try removeMatches(matches, invalidating: .everything)
-    }
-
     private func removeMatches(
-        _ matches: (String) -> Bool, invalidating scope: InvalidationScope
+        of target: RemovalTarget, invalidating scope: InvalidationScope
     ) throws(ImageCacheError) -> RemovalResult {
-        let result = try translating { try store.removeMatches(matches, invalidating: scope) }
+        let result = try translating { try store.removeMatches(of: target, invalidating: scope) }
         if result.entries > 0 { cache.forgetImages() }
         return result
     }
@@ -133,14 +125,21 @@ extension BlockingOperations {
 }
 
 extension DiskStore {
-    /// Removes the entries and partials whose URL matches.
+    /// Removes the entries and partials of a target's URLs. Entries that do not vary on their whole query (`No-Vary-Search`) have a URL that
+    /// equivalent ones have in common, so they are found by their path.
     @discardableResult
     func removeMatches(
-        _ matches: (String) -> Bool, invalidating scope: InvalidationScope
+        of target: RemovalTarget, invalidating scope: InvalidationScope
     ) throws(StoreError) -> RemovalResult {
-        let removed = try remove(invalidating: scope, where: matches) { partial in
-            ResponseRecord(decoding: partial.header).map { matches($0.url) } ?? false
+        let (matches, places) = (target.matcher, target.places)
+        let mayMatch = { (url: String) in
+            let place = RemovalTarget.place(of: url)
+            return places.contains { $0.hasSameBytes(as: place) }
         }
+        let removed = try remove(
+            invalidating: scope, where: matches,
+            partials: { partial in ResponseRecord(decoding: partial.header).map { matches($0.url) } ?? false },
+            others: places.isEmpty ? nil : (mayMatch, { $0.key.isOfNoVarySearch }))
         return RemovalResult(removed)
     }
 }

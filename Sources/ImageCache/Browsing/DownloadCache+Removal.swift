@@ -144,6 +144,19 @@ extension RemovalTarget {
         }
     }
 
+    /// The URLs without a query whose responses to equivalent URLs are meant, if the target names a query that they may not vary on.
+    var places: [String] {
+        switch self {
+        case .url(let url): [Self.place(of: Self.normalized(url))]
+        case .prefix(let prefix) where prefix.utf8.contains(UInt8(ascii: "?")):
+            [prefix, Self.normalized(prefix)].map(Self.place)
+        case .prefix, .host, .entry, .owner, .everything: []
+        }
+    }
+
+    /// A URL without its query.
+    static func place(of url: String) -> String { String(Substring(url.utf8.prefix { $0 != UInt8(ascii: "?") })) }
+
     /// The URL as it is stored. A text that is not a URL is returned unchanged, and matches nothing.
     static func normalized(_ url: String) -> String { (try? HTTPURL(url))?.normalized ?? url }
 }

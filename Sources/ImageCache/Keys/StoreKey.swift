@@ -161,9 +161,9 @@ package struct RequestKey: Sendable, Hashable {
 
     /// The key of responses that do not vary on their whole query.
     package var noVarySearch: StoreKey {
-        let path = Substring(url.utf8.prefix { $0 != UInt8(ascii: "?") })
-        return .noVarySearch(
-            RequestKey(url: String(path), method: method, contentDigest: contentDigest, namespace: namespace))
+        .noVarySearch(
+            RequestKey(
+                url: RemovalTarget.place(of: url), method: method, contentDigest: contentDigest, namespace: namespace))
     }
 
     /// The keys to remove with the URL: its responses, responses of equivalent URLs, and images made from them.

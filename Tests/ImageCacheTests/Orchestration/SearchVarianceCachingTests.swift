@@ -120,4 +120,39 @@ struct SearchVarianceCachingTests {
         #expect(bench.cache.hotResponse(for: first) == nil)
         #expect(try await bench.get(.proxied, first).body == Body([2]))
     }
+
+    static let targets: [(RemovalTarget, Bool)] = [
+        (.url(Bench.url + "?id=1&utm_source=x"), true), (.url(Bench.url), true), (.prefix(Bench.url + "?id="), true),
+        (.prefix(Bench.url + "?utm_source=x"), true), (.prefix(Bench.url), true), (.host("origin.example"), true),
+        (.url(Bench.url + "b?id=1"), false), (.prefix(Bench.url + "b?id=1"), false),
+    ]
+
+    @Test(arguments: targets)
+    func `a removal also finds the responses to equivalent URLs that an owner has`(
+        target: RemovalTarget, isMeant: Bool
+    ) async throws {
+        let bench = try bench()
+        for owner in ["ann", nil] {
+            var request = request("?utm_source=x&id=1")
+            request.owner = owner
+            _ = try await bench.get(.file, request)
+        }
+        #expect(try await bench.cache.entries().count == 2)
+        #expect(try await bench.cache.remove(target).entries == (isMeant ? 2 : 0))
+        var owned = request("?id=1")
+        owned.owner = "ann"
+        _ = try await bench.get(.file, owned)
+        #expect(bench.sent.count == (isMeant ? 3 : 2))
+    }
+
+    @Test func `a removal by URL leaves an owner's responses that vary on all of the query`() async throws {
+        let bench = try bench(.private, nil)
+        for query in ["?id=1", "?id=2"] {
+            var request = request(query)
+            request.owner = "ann"
+            _ = try await bench.get(.file, request)
+        }
+        #expect(try await bench.cache.remove(.url(Bench.url + "?id=1")).entries == 1)
+        #expect(try await bench.cache.entries().map(\.url) == [Bench.url + "?id=2"])
+    }
 }

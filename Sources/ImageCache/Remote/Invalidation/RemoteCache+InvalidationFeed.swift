@@ -102,8 +102,9 @@ extension RemoteCache {
         switch invalidation {
         case .url(let url, let allOwners):
             try store.remove(RequestKey(url: url).removedKeys, invalidating: .resource(url))
-            if allOwners { try store.removeMatches(invalidation.matcher, invalidating: .resource(url)) }
-        case .prefix, .host: try store.removeMatches(invalidation.matcher, invalidating: .everything)
+            if allOwners { try store.removeMatches(of: .url(url), invalidating: .resource(url)) }
+        case .prefix(let prefix): try store.removeMatches(of: .prefix(prefix), invalidating: .everything)
+        case .host(let host): try store.removeMatches(of: .host(host), invalidating: .everything)
         case .everything: try store.clear(sparingPins: true)
         }
     }
