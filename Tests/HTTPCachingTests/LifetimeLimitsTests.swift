@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPSemantics
 import HTTPTypes
 import Testing
 
@@ -94,6 +95,26 @@ struct LifetimeLimitsTests {
         #expect(said[.cacheControl] == "max-age=60" + Self.stale)
         let other = applied(Self.all, to: [.date: Self.date, .cacheControl: "public"], status: 304)
         #expect(other[.cacheControl] == "public, max-age=600" + Self.stale)
+    }
+
+    @Test(arguments: [0, 1, 1200])
+    func `a lifetime that was lengthened does not make a strong validator of a date`(_ elapsed: Int) {
+        let sent = HTTPDate.format(Self.now - TimeInterval(elapsed))
+        for (modified, isStrong) in [(elapsed, false), (elapsed - 1, false), (elapsed + 1, true)] {
+            let fields: HTTPFields = [
+                .date: sent, .age: "\(elapsed)", .lastModified: HTTPDate.format(Self.now - TimeInterval(modified)),
+            ]
+            let result = applied(Self.all, to: fields)
+            #expect(ValidatorFields(fields).isStrong == isStrong && ValidatorFields(result).isStrong == isStrong)
+            #expect(result[.age] == nil && result[.date] == (isStrong ? Self.date : sent))
+            // It is fresh for the lifetime of the limits from now on.
+            let stored = StoredResponse(
+                requestURL: "https://a.example/", status: .ok, fields: result, requestTime: Self.now,
+                responseTime: Self.now)
+            let rules = CacheRules(mode: .shared)
+            #expect(rules.freshness(of: stored, at: Self.now + 599).isFresh)
+            #expect(!rules.freshness(of: stored, at: Self.now + 601).isFresh)
+        }
     }
 
     @Test func `a heuristic lifetime is replaced by the default one, and is kept within the limits`() {

@@ -76,13 +76,20 @@ package struct LifetimeLimits: Sendable, Hashable {
         guard var directives = Self.directives(of: fields, name) else { return fields }
         var result = fields
         if let lifetime, lifetime != own {
-            Self.set(lifetime, facts, in: &directives)
+            var written = lifetime
             result[.expires] = nil
             if lifetime > own ?? heuristic ?? -1 {
                 // The age so far belonged to the former lifetime.
                 result[.age] = nil
-                result[.date] = HTTPDate.format(receivedAt)
+                if facts.lastModified == nil || ValidatorFields(fields, receivedAt: receivedAt).isLastModifiedStrong {
+                    result[.date] = HTTPDate.format(receivedAt)
+                } else {
+                    // A later Date would make a strong validator of a Last-Modified that is none (RFC 9110 section 8.8.2.2). Caches add the
+                    // time since Date to the age, so it is added to the lifetime.
+                    written += Int(min(max(0, receivedAt.secondsSince1970 - facts.date), Double(Int32.max)))
+                }
             }
+            Self.set(written, facts, in: &directives)
         }
         if let stale, mayGrow {
             let count = directives.count
