@@ -26,9 +26,9 @@ final class Forwarder: Sendable {
         let resolved = try ResolvedRequest(narrow: request, by: fetcher.rules)
         let fetcher = fetcher
         let key = resolved.key
-        if !goesAlone(key), let response = try await responseByParts(to: request) { return response }
+        if !goesAlone(resolved), let response = try await responseByParts(to: request) { return response }
         // The responses to parts may have changed it.
-        var goesAlone = goesAlone(key)
+        var goesAlone = goesAlone(resolved)
         let byBlocks = !goesAlone
         if let recent = try fetcher.recentResponse(resolved), !recent.needsRevalidation {
             return ForwardedResponse(recent.response)
@@ -69,7 +69,11 @@ final class Forwarder: Sendable {
                     goesAlone = true
                     continue
                 }
-                if head.status.kind == .successful { unshared.withLock { $0.insert(key, now: .now) } }
+                if head.status.kind == .successful {
+                    let isForCredentials = fetcher.rules.isRefusedForCredentials(
+                        head, to: resolved.cacheRequest, receivedAt: fetcher.now())
+                    unshared.withLock { $0.insert(key, isForCredentials: isForCredentials, now: .now) }
+                }
                 let reader = PassthroughBody.Reader(body, of: resolved.url, keeping: subscription)
                 return ForwardedResponse(head, ForwardedBody(.passthrough(reader), length: head.contentLength), status)
             case .file(let file):
@@ -94,8 +98,12 @@ final class Forwarder: Sendable {
         return try await pass(request, because: .varyMiss)
     }
 
-    /// True if the responses for a key could not be stored or shared lately.
-    private func goesAlone(_ key: EntryKey) -> Bool { unshared.withLock { $0.contains(key, now: .now) } }
+    /// True if the responses to such requests could not be stored or shared lately.
+    private func goesAlone(_ resolved: ResolvedRequest) -> Bool {
+        unshared.withLock {
+            $0.contains(resolved.key, hasCredentials: resolved.cacheRequest.hasCredentials, now: .now)
+        }
+    }
 
     // MARK: Following a body
 

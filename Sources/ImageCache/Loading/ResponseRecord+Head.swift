@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPCaching
 import HTTPSemantics
 import HTTPTypes
@@ -69,6 +70,23 @@ extension CacheRules {
         return storability(
             of: message, to: request, redirects: response.redirects, receivedAt: response.responseTime)
     }
+}
+
+extension CacheRules {
+    /// Returns true if only the credentials of its request keep a response from being stored for other requests.
+    func isRefusedForCredentials(_ response: HTTPResponse, to request: CacheRequest, receivedAt: Date) -> Bool {
+        guard request.hasCredentials, !storability(of: response, to: request, receivedAt: receivedAt).isStorable else {
+            return false
+        }
+        var plain = request
+        for name in [HTTPField.Name.authorization, .cookie] { plain.fields[name] = nil }
+        return storability(of: response, to: plain, receivedAt: receivedAt).isStorable
+    }
+}
+
+extension CacheRequest {
+    /// True for a request with fields that tell who sends it.
+    var hasCredentials: Bool { fields.contains(.cookie) || fields.contains(.authorization) }
 }
 
 extension ResponseHead {

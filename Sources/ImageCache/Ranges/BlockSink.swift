@@ -67,6 +67,8 @@ final class FirstBlocksSink: BodySink, @unchecked Sendable {
     /// The response cannot be kept by blocks: it is not the range, has no strong validator, or must not be stored.
     struct NotDivisible: Error {
         let status: HTTPResponse.Status
+        /// True if it could be kept, had the request no credentials.
+        var isForCredentials = false
     }
 
     private let fetch: RangeFetch

@@ -258,7 +258,9 @@ final class RangeFetch: Sendable {
                     return try await requestFirst(end, conditional)
                 }
                 // An error says nothing about later responses.
-                if refused.status.kind == .successful { fetcher.rangeFetches.noteUndivided(resolved.key) }
+                if refused.status.kind == .successful {
+                    fetcher.rangeFetches.noteUndivided(resolved.key, isForCredentials: refused.isForCredentials)
+                }
                 return
             }
             // A stale response may replace the failure: see `FetchMachine`.
@@ -278,6 +280,12 @@ final class RangeFetch: Sendable {
         whole.status = .ok
         whole.fields = CacheRules.asWhole(head.fields, length: total)
         let record = ResponseRecord(whole, answering: resolved, rules: fetcher.rules)
+        let isForCredentials = fetcher.rules.isRefusedForCredentials(
+            HTTPResponse(status: whole.status, headerFields: whole.fields), to: resolved.cacheRequest,
+            receivedAt: head.responseTime)
+        guard !isForCredentials else {
+            throw FirstBlocksSink.NotDivisible(status: head.status, isForCredentials: true)
+        }
         guard total <= IncompleteBody.longest, record.validator != nil, isStorable(record.response),
             fetcher.rules.variantKey(of: record.response) != nil
         else { throw FirstBlocksSink.NotDivisible(status: head.status) }

@@ -36,7 +36,11 @@ final class RangeFetches: Sendable {
     ) async throws(ImageCacheError) -> Found {
         let found = state.withLock { state -> (fetch: RangeFetch, isNew: Bool)? in
             if let fetch = state.fetches[resolved.key] { return (fetch, false) }
-            if state.undivided.contains(resolved.key, now: .now) { return nil }
+            if state.undivided.contains(
+                resolved.key, hasCredentials: resolved.cacheRequest.hasCredentials, now: .now)
+            {
+                return nil
+            }
             let fetch = RangeFetch(resolved, in: generation, by: fetcher)
             state.fetches[resolved.key] = fetch
             return (fetch, true)
@@ -65,7 +69,10 @@ final class RangeFetches: Sendable {
         }
     }
 
-    func noteUndivided(_ key: EntryKey) { state.withLock { $0.undivided.insert(key, now: .now) } }
+    /// - Parameter isForCredentials: True if only requests with credentials are affected.
+    func noteUndivided(_ key: EntryKey, isForCredentials: Bool) {
+        state.withLock { $0.undivided.insert(key, isForCredentials: isForCredentials, now: .now) }
+    }
 
     /// Waits until the bodies without readers are closed: their blocks are then noted in the store.
     func waitUntilClosed() async {

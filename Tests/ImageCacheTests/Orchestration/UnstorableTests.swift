@@ -90,6 +90,39 @@ import Testing
         #expect(try await slow.body == [1, 2, 3])
     }
 
+    /// A response that a shared cache stores, unless its request has a cookie: nothing says for how long it is fresh.
+    private static let heuristic: HTTPFields = [.lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"]
+
+    @Test(arguments: [nil, "bytes=0-9"])
+    func `a request with a cookie does not keep others' ranges out of the store`(_ range: String?) async throws {
+        let bench = try bench(Self.heuristic)
+        let own = try await bench.get(.proxied) { request in
+            request.fields[.cookie] = "a"
+            request.fields[.range] = range
+        }
+        #expect(!own.status.stored && !own.status.hit)
+        #expect(try await bench.cache.entries().isEmpty)
+        let first = try await bench.get(.proxied) { $0.fields[.range] = "bytes=0-9" }
+        #expect(first.code == 206 && first.body == Body(Array(bytes[0..<10])))
+        for part in ["bytes=0-9", "bytes=5-20"] {
+            #expect(try await bench.get(.proxied) { $0.fields[.range] = part }.status.hit)
+        }
+    }
+
+    @Test func `requests with cookies do not wait for each other either`() async throws {
+        let gate = AsyncGate()
+        let bench = try Bench(.shared) { request in
+            let response = ScriptedResponse(.ok, Self.heuristic, body: [1, 2, 3])
+            return request.fields[.cookie] == "slow" ? response.after(gate) : response
+        }
+        _ = try await bench.get(.proxied) { $0.fields[.cookie] = "a" }
+        async let slow = bench.get(.proxied) { $0.fields[.cookie] = "slow" }
+        await bench.transport.requests { $0.count == 2 }
+        #expect(try await bench.get(.proxied) { $0.fields[.cookie] = "quick" }.body == [1, 2, 3])
+        gate.open()
+        #expect(try await slow.body == [1, 2, 3])
+    }
+
     @Test func `a range is requested as a range after an unstorable response`() async throws {
         let bench = try bench([.cacheControl: "no-store"])
         _ = try await bench.get(.proxied)
