@@ -180,6 +180,29 @@ import Testing
         #expect(other.isCurrent(other.generation(of: url)))
     }
 
+    @Test func `a slot whose settling another change has overtaken is settled outside of a change, too`() throws {
+        try leaveUnsettled()
+        let slot = GenerationTable.slot(of: url)
+        try other.withIndex { (index) throws(StoreError) in index.settle([slot]) }
+        #expect(test.store.isCurrent(test.store.generation(of: url)))
+        // The index was not left in a transaction.
+        #expect(try test.store.isCurrent(#require(store(other).generation)))
+    }
+
+    @Test func `changes of one resource by several processes at once leave it settled`() async throws {
+        let entry = try store(test.store).entry
+        let stores = [test.store, other, try test.again()]
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (number, store) in stores.enumerated() {
+                group.addTask {
+                    for round in 0..<50 { _ = try store.updateMetadata(of: entry, [UInt8(number), UInt8(round)]) }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(other.isCurrent(other.generation(of: url)))
+    }
+
     @Test func `eviction and pruning do not invalidate`() throws {
         let generation = try #require(store(test.store).generation)
         let (writer, entry) = try fill(test.store, "k", [2])

@@ -12,9 +12,10 @@ import Synchronization
 /// Stamps are unordered: each change writes one that no other has, so that no change is lost even if the file is damaged.
 ///
 /// A change writes its stamp inside the transaction of the index, and writes the slot's third word after the transaction. In between, the
-/// slot is not settled: a reader of its generation may see the index without the change. The third word is written without a lock. If two
-/// processes write it in the wrong order, or one is killed before it writes, the slot stays unsettled until its next change or commit, or
-/// until the next sweep. Meanwhile, readers must query the index.
+/// slot is not settled: a reader of its generation may see the index without the change. The third word is written without a lock. A process
+/// that finds another change after it has written may have undone what that change wrote, and settles the slot inside a transaction. If one
+/// is killed before it writes, the slot stays unsettled until its next change or commit, or until the next sweep. Meanwhile, readers must
+/// query the index.
 ///
 /// Stamps are read through the mapping, in nanoseconds, and written by `pwrite`, which fails on a full file system,
 /// where a write to mapped memory would end the process. The file has its full length before it gets its name, and is
@@ -157,12 +158,16 @@ final class GenerationTable: @unchecked Sendable {
 
     /// Records that the index shows a change, or that it never will. Not if there was another change since, which records that for
     /// itself.
-    func settle(_ changed: Generation) throws(StoreError) {
-        guard self[Self.changeWord(changed.slot)] == changed.change else { return }
+    ///
+    /// - Returns: False if another change came while this was recorded, so that what it recorded may be undone. The slot must then be settled
+    ///   inside a transaction.
+    func settle(_ changed: Generation) throws(StoreError) -> Bool {
+        guard self[Self.changeWord(changed.slot)] == changed.change else { return true }
         try write(changed.change, Self.settledWord(changed.slot))
+        return self[Self.changeWord(changed.slot)] == changed.change
     }
 
-    /// Settles a slot that a killed process left unsettled. Inside a transaction, where no other change is under way; not one that has
+    /// Settles a slot that was left unsettled. Inside a transaction, where no other change is under way; not one that has
     /// changed the slot itself.
     func settle(slot: Int) throws(StoreError) {
         let change = self[Self.changeWord(slot)]

@@ -123,8 +123,19 @@ extension Index {
     func settleGenerations() {
         if unsettled.isEmpty { return }
         let table = generations.table()
-        for generation in unsettled { try? table.settle(generation) }
+        var overtaken: [Int] = []
+        for generation in unsettled where (try? table.settle(generation)) == false { overtaken.append(generation.slot) }
         unsettled.removeAll(keepingCapacity: true)
+        settle(overtaken)
+    }
+
+    /// Settles slots while no other process changes the index. On failure others look at the index.
+    func settle(_ slots: [Int]) {
+        guard !slots.isEmpty, let catalogue = openCatalogue, (try? catalogue.begin()) != nil else { return }
+        // Nothing was changed in the index.
+        defer { catalogue.rollBack() }
+        let table = generations.tableNow
+        for slot in slots { try? table.settle(slot: slot) }
     }
 
     /// Drops a key's idle partials; those in use belong to their writers only from now on.

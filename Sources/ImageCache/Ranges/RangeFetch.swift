@@ -215,7 +215,12 @@ final class RangeFetch: Sendable {
             }
             guard let lock else { return opening.fulfill(.busy) }
             state.withLock { $0.lock = lock }
-            guard fetcher.store.isCurrent(generation) else { return opening.fulfill(.changed) }
+            guard fetcher.store.isCurrent(generation.epoch) else { return opening.fulfill(.changed) }
+            // Another fetch may have stored the response and released the lock since the look-up. The generation alone does not prove that: it is
+            // not current as long as its slot is unsettled.
+            if !fetcher.store.isCurrent(generation), try fetcher.storedResponse(resolved) != nil {
+                return opening.fulfill(.changed)
+            }
             do throws(StoreError) {
                 if let body = try fetcher.store.openIncomplete(for: resolved.partialKey, in: generation.epoch) {
                     return openStored(body)

@@ -24,6 +24,8 @@ final class RangeFetches: Sendable {
         case busy
         /// The store has changed since the look-up that found no response.
         case changed
+        /// The fetch of earlier readers was closing, and is closed now.
+        case closed
         /// All of the body must be requested.
         case none
     }
@@ -54,7 +56,7 @@ final class RangeFetches: Sendable {
             case .differs: return .none
             case .closing:
                 guard await fetch.waitUntilClosed() else { throw .cancelled }
-                return .changed
+                return .closed
             }
         }
         let reader = RangeReader(fetch, isFirst: isNew)
@@ -162,7 +164,8 @@ extension Fetcher {
             guard byBlocks, remote == nil, let asked = resolved.divisibleRange, attempts > 0 else { return nil }
             switch try await rangeFetches.reader(for: resolved, asked, in: generation, by: self) {
             case .none: return nil
-            case .changed: continue
+            case .closed: continue
+            case .changed: attempts -= 1
             case .confirmed(let file):
                 return .stored(StoredResponseHit(response: try response(to: resolved, from: file)), generation)
             case .busy:

@@ -6,6 +6,7 @@ import ImageCacheTesting
 import TestSupport
 import Testing
 
+@testable import DiskStore
 @testable import ImageCache
 
 /// Ranges of large bodies, of which only the missing blocks are requested.
@@ -54,6 +55,24 @@ import Testing
                 "bytes=1310720-1572863", "bytes=1572864-2097151", "bytes=10223616-",
             ])
         #expect(bench.transport.requests.dropFirst().allSatisfy { $0.fields[.ifRange] == "\"1\"" })
+    }
+
+    @Test(arguments: consumers)
+    func `a range is answered by its blocks although a killed process left the resource in a change`(
+        _ consumer: Bench.Consumer
+    ) async throws {
+        let bench = try Bench(representation)
+        let range = 5 * Self.block + 10..<5 * Self.block + 20
+        for _ in 0..<2 {
+            // As a process does that is killed after it has committed.
+            try bench.cache.fetcher.store.withIndex { (index) throws(StoreError) in
+                let table = index.generations.tableNow
+                _ = try table.change(table.generation(of: Bench.url))
+            }
+            let outcome = try await get(range, consumer, of: bench)
+            #expect(outcome.code == 206 && outcome.body == Self.content(range))
+        }
+        #expect(ranges(bench) == ["bytes=1310720-1572863"])
     }
 
     @Test(arguments: consumers)
