@@ -23,6 +23,13 @@ struct OutputRoomTests {
         try OutputRoom.check(1, held: 0, at: "/tmp/small", in: "/tmp", way) { 0 }
     }
 
+    @Test(arguments: [OutputRoom.Way.shared, .moved, .copiedBeside, .copiedElsewhere])
+    func `a length whose copies have no number needs more room than there is`(way: OutputRoom.Way) {
+        #expect(OutputRoom.needed(for: .max, held: 0, way) == (way == .shared ? 0 : .max))
+        #expect(
+            OutputRoom.needed(for: .max - 1, held: .max - 1, way) == (way == .shared || way == .moved ? 0 : .max - 1))
+    }
+
     @Test func `the room for an output includes what the cache may evict on the same file system`() throws {
         try OutputRoom.check(1 << 60, held: 0, at: "/tmp/a", in: "/tmp", .copiedBeside) { .max / 4 }
         try OutputRoom.check(1 << 60, held: 0, at: "/tmp/a", in: "/tmp", .shared) { 0 }

@@ -27,7 +27,8 @@ public final class FileBatch: Sendable {
         private var received: [Int: Received] = [:]
         /// The sums of ``received``, and the number of known lengths.
         private(set) var bytes: Int64 = 0
-        private(set) var totals: Int64 = 0
+        /// Origins declare the lengths, whose sum may have no 64-bit number.
+        private(set) var totals: Int128 = 0
         private(set) var knownTotals = 0
         var results: [Result<CachedFile, ImageCacheError>?]
         /// The error that ended an all-or-nothing batch.
@@ -41,7 +42,7 @@ public final class FileBatch: Sendable {
             let old = received[index]
             received[index] = new
             bytes += (new?.bytes ?? 0) - (old?.bytes ?? 0)
-            totals += (new?.total ?? 0) - (old?.total ?? 0)
+            totals += Int128(new?.total ?? 0) - Int128(old?.total ?? 0)
             knownTotals += (new?.total == nil ? 0 : 1) - (old?.total == nil ? 0 : 1)
         }
     }
@@ -156,7 +157,7 @@ public final class FileBatch: Sendable {
                 body(&state, &progress)
                 progress.received = state.bytes
                 progress.total =
-                    state.knownTotals + progress.failed == progress.requested ? state.totals : nil
+                    state.knownTotals + progress.failed == progress.requested ? Int64(clamping: state.totals) : nil
             }
         }
     }

@@ -24,7 +24,8 @@ enum OutputRoom {
         switch way {
         case .shared: 0
         case .moved: total - held
-        case .copiedBeside: total + total - held
+        // The origin declares the length.
+        case .copiedBeside: Int64(clamping: Int128(total) + Int128(total) - Int128(held))
         case .copiedElsewhere: total
         }
     }

@@ -1,5 +1,6 @@
 import CacheTestSupport
 import Foundation
+import HTTPTypes
 import ImageCache
 import ImageCacheTesting
 import TestSupport
@@ -91,6 +92,24 @@ struct FileBatchTests {
         await prefetch.finish()
         #expect(prefetch.counts.loaded == 80 && prefetch.counts.failed == 0)
         #expect(bench.sent.count == 80)
+    }
+
+    @Test func `lengths whose sum has no number are given as the greatest one`() async throws {
+        let gate = AsyncGate()
+        // A body that is not stored may be of any length.
+        let bench = try Bench(script: { _ in
+            ScriptedResponse(.ok, [.cacheControl: "no-store"], steps: [.wait(gate)], length: 9_000_000_000_000_000_000)
+        })
+        let batch = bench.cache.files(for: Self.requests(2))
+        var total: Int64?
+        for await progress in batch.progress where progress.total != nil {
+            total = progress.total
+            break
+        }
+        #expect(total == .max)
+        batch.cancel()
+        gate.open()
+        #expect(await batch.results().allSatisfy { (try? $0.get()) == nil })
     }
 
     @Test func `a batch without requests is over at once`() async throws {
