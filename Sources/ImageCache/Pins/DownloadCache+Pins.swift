@@ -84,7 +84,7 @@ extension DownloadCache {
         let set = NewPinSet(
             owner: owner, name: name,
             maxStale: options.map { $0.maxStale?.components.seconds ?? -1 } ?? former?.maxStale ?? -1,
-            interval: options.map { $0.refreshInterval?.components.seconds ?? -1 } ?? former?.interval ?? -1)
+            interval: options.map { $0.refreshInterval.map(PinSchedule.interval) ?? -1 } ?? former?.interval ?? -1)
         let pins = members
         return (try blocking.translating { try blocking.store.savePinSet(set, members: pins) }, known)
     }

@@ -13,6 +13,8 @@ struct PinSchedule {
     /// The longest delay between two reads of the index, in which other processes may have created sets.
     static let longest: Int64 = 60_000
     private static let longestRetry: Int64 = 3_600_000
+    /// The longest interval of a set, in seconds. Longer ones, which say that a set is never refreshed, have no number of milliseconds.
+    static let longestInterval: Int64 = 9_000_000_000_000
 
     private var retries: [Int64: Retry] = [:]
 
@@ -25,7 +27,8 @@ struct PinSchedule {
             retries[set.set] = nil
             return
         }
-        let most = set.interval < 0 ? Self.longestRetry : max(Self.longest, min(set.interval * 1000, Self.longestRetry))
+        let most =
+            set.interval < 0 ? Self.longestRetry : max(Self.longest, min(Self.interval(of: set), Self.longestRetry))
         let delay = min(retries[set.set].map { $0.delay * 2 } ?? Self.longest, most)
         retries[set.set] = Retry(next: now + delay, delay: delay)
     }
@@ -48,6 +51,12 @@ struct PinSchedule {
         if set.present < set.total { return 0 }
         guard set.interval >= 0, set.total > 0 else { return nil }
         let age = now - set.oldestCheck
-        return age < 0 ? 0 : max(0, set.interval * 1000 - age)
+        return age < 0 ? 0 : max(0, interval(of: set) - age)
     }
+
+    /// The seconds of an interval, as they are saved.
+    static func interval(_ duration: Duration) -> Int64 { min(duration.components.seconds, longestInterval) }
+
+    /// A set's interval. The index may have a longer one than is saved now.
+    private static func interval(of set: PinSetState) -> Int64 { min(set.interval, longestInterval) * 1000 }
 }

@@ -1,6 +1,7 @@
 import DiskStore
 import FoundationEssentials
 import HTTPCaching
+import HTTPSemantics
 
 /// Look-ups of small files in memory.
 extension DownloadCache {
@@ -18,7 +19,7 @@ extension DownloadCache {
             let resolved = try? ResolvedRequest(request, by: fetcher.rules)
         else { return nil }
         var status = CacheStatus(cache: "imgcache", hit: true)
-        status.timeToLive = Int((lookup.freshUntil.timeIntervalSince(fetcher.now())).rounded(.up))
+        status.timeToLive = lookup.freshUntil.timeIntervalSince(fetcher.now()).rounded(.up).wholeSeconds
         // The body may have been evicted. The result is then `nil`, and the caller looks it up in the store.
         return try? fetcher.open(lookup.candidate, for: resolved, as: .disk, status, notesUse: false)
     }

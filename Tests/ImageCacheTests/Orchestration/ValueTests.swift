@@ -193,6 +193,17 @@ struct ValueTests {
         #expect(try await bench.cache.file(for: Self.request).source == .revalidated)
     }
 
+    @Test func `a small file that is fresh for ever comes from memory`() async throws {
+        let bench = try bench()
+        var request = Self.request
+        request.freshnessOverride = FreshnessOverride(seconds: .max)
+        for _ in 0..<3 { _ = try await bench.cache.file(for: request) }
+        #expect(bench.cache.valueStatistics.counts.hits > 0)
+        let left = try await bench.cache.file(for: request).cacheStatus.timeToLive
+        #expect(try #require(left) > 1_000_000_000)
+        #expect(bench.sent.count == 1)
+    }
+
     @Test func `text is decoded by its charset`() async throws {
         let bench = try bench { _ in
             ScriptedResponse(

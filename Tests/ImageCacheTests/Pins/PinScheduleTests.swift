@@ -31,6 +31,20 @@ import Testing
         #expect(schedule.due([fresh], now: now - 60_000).count == 1)
     }
 
+    @Test(arguments: [Int64.max, Int64.max / 1000 + 1, PinSchedule.longestInterval] as [Int64])
+    func `a set whose interval has no number of milliseconds is never refreshed`(interval: Int64) {
+        var schedule = PinSchedule()
+        let endless = set(interval: interval, checked: now - 1)
+        #expect(schedule.due([endless], now: now).isEmpty)
+        #expect(schedule.wait([endless], now: now) == PinSchedule.longest)
+        // One that fails is tried again.
+        let missing = set(present: 1, interval: interval)
+        schedule.tried(missing, now: now)
+        #expect(schedule.due([missing], now: now).isEmpty)
+        #expect(schedule.due([missing], now: now + 60_000).count == 1)
+        #expect(PinSchedule.interval(.seconds(interval)) == PinSchedule.longestInterval)
+    }
+
     @Test func `a set that fails is tried at growing intervals until it succeeds`() {
         var schedule = PinSchedule()
         let missing = set(present: 1)

@@ -61,6 +61,15 @@ import Transfer
         #expect(bench.transport.requests.count == 4)
     }
 
+    @Test func `a set with the longest interval is kept and never refreshed`() async throws {
+        let options = PinOptions(maxStale: .seconds(Int64.max), refreshInterval: .seconds(Int64.max))
+        let set = try await bench.cache.pin(requests(2), as: "trip", options: options)
+        #expect(set.isComplete)
+        bench.advance(seconds: 1e9)
+        try await bench.cache.resumePins()
+        #expect(bench.transport.requests.count == 2)
+    }
+
     @Test func `the next cache on the directory resumes the missing members`() async throws {
         gate.close()
         let pinning = Task { try await bench.cache.pin(requests(6), as: "trip") }
