@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 import Foundation
 import TestSupport
 import Testing
@@ -51,6 +52,49 @@ import Testing
         try again.keep()
         #expect(test.allocated < 6 * Self.block + 1 << 20)
         #expect(try test.store.statistics().entries == 0)
+    }
+
+    @Test func `a body can always be continued while others look at it`() async throws {
+        try made().keep()
+        let others = try [test.again(), test.again()]
+        let isOver = Locked(false)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (number, other) in others.enumerated() {
+                group.addTask { [key] in
+                    while !isOver.withLock({ $0 }) {
+                        if number == 0 { _ = try other.partials() } else { _ = try other.partial(for: key) }
+                    }
+                }
+            }
+            defer { isOver.withLock { $0 = true } }
+            for _ in 0..<200 {
+                let again = try #require(try reopened(), "it was taken for one in use")
+                #expect(try test.store.partial(for: key)?.isInUse == true)
+                try again.keep()
+            }
+        }
+        #expect(try test.store.partials().count == 1)
+    }
+
+    @Test func `looking at a body keeps no lock`() throws {
+        try made().keep()
+        let key = key
+        let rows: [PartialRow] = try test.store.withIndex { (index) throws(StoreError) in
+            try index.catalogue().partials.partials(of: key)
+        }
+        let row = try #require(rows.first)
+        let files = try #require(try test.store.openFiles(of: row))
+        let seemsInUse = try test.store.withIndex { (index) throws(StoreError) in
+            try index.seemsInUse(row, files.data)
+        }
+        #expect(!seemsInUse)
+        // The file is still open.
+        let writer = try #require(try reopened())
+        let isInUse = try test.store.withIndex { (index) throws(StoreError) in try index.seemsInUse(row, files.data) }
+        #expect(isInUse)
+        #expect(try reopened() == nil)
+        try writer.discard()
+        withExtendedLifetime(files) {}
     }
 
     @Test(arguments: [1 << 30, 1 << 40, IncompleteBody.longest])

@@ -75,7 +75,7 @@ extension Index {
     /// rename decides between those who want it.
     private func claim(_ row: PartialRow) throws(StoreError) -> Partial? {
         guard let data = try openData(row) else { return nil }
-        guard fileSystem.lock(data, exclusive: true) else { return nil }
+        guard lockForWriting(data) else { return nil }
         if fileSystem.isShared, try Claim.state(of: currentClaim(of: row)) != .free { return nil }
         defer { withExtendedLifetime(data) {} }
         // The opened file may meanwhile have become a body, or have been deleted.
@@ -100,6 +100,20 @@ extension Index {
         }
         return Partial(
             paths: paths, record: record, claim: claim, data: data, recordFile: recordFile, reserved: row.reserved)
+    }
+
+    /// Locks a partial's data for a writer; false if another writer has it.
+    ///
+    /// One who only looks if it is in use has a shared lock for a moment (``seemsInUse(_:_:)``). Taking that for a writer would begin the body
+    /// again at its start.
+    private func lockForWriting(_ data: File) -> Bool {
+        for _ in 0..<20 {
+            if fileSystem.lock(data, exclusive: true) { return true }
+            guard fileSystem.lock(data, exclusive: false) else { return false }
+            data.unlock()
+            usleep(250)
+        }
+        return false
     }
 
     /// Lets any process claim a partial's record. Otherwise the record would belong to this process until the process ends.
@@ -220,7 +234,7 @@ extension Index {
         for row in try catalogue().partials.all() {
             // A partial without its data is a leftover of a kill.
             let data = try? File(paths.data(row.id), O_RDONLY)
-            if let data, try isInUse(row, data, exclusive: false) { continue }
+            if let data, try seemsInUse(row, data) { continue }
             bytes += row.reserved
         }
         return bytes
@@ -257,8 +271,17 @@ extension Index {
     }
 
     /// Returns true if a writer may use a partial. Otherwise its data is locked.
-    func isInUse(_ row: PartialRow, _ data: File, exclusive: Bool = true) throws(StoreError) -> Bool {
-        try fileSystem.isInUse(data, claim: try currentClaim(of: row), exclusive: exclusive)
+    func isInUse(_ row: PartialRow, _ data: File) throws(StoreError) -> Bool {
+        try fileSystem.isInUse(data, claim: try currentClaim(of: row))
+    }
+
+    /// Returns true if a writer uses a partial at this moment. Does not keep its data locked.
+    ///
+    /// Trying a shared lock reveals an exclusive one without waiting.
+    func seemsInUse(_ row: PartialRow, _ data: File) throws(StoreError) -> Bool {
+        let claim = try currentClaim(of: row)
+        defer { data.unlock() }
+        return try fileSystem.isInUse(data, claim: claim, exclusive: false)
     }
 
     /// A key's partial that a process of another machine has claimed, or of an earlier boot, and that no lock protects.
@@ -267,7 +290,10 @@ extension Index {
             guard try Claim.state(of: currentClaim(of: row)) == .elsewhere, let data = try openData(row) else {
                 continue
             }
-            if fileSystem.lock(data, exclusive: false) { return row }
+            if fileSystem.lock(data, exclusive: false) {
+                data.unlock()
+                return row
+            }
         }
         return nil
     }

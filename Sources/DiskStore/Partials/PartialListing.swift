@@ -79,10 +79,7 @@ extension DiskStore {
         guard let files = try openFiles(of: row), let recordStatus = files.recordFile.status,
             let dataStatus = files.data.status
         else { return nil }
-        // Trying a shared lock, which is released at once, reveals an exclusive one without waiting.
-        let isInUse = try withIndex { (index) throws(StoreError) in
-            try index.isInUse(row, files.data, exclusive: false)
-        }
+        let isInUse = try withIndex { (index) throws(StoreError) in try index.seemsInUse(row, files.data) }
         return PartialInfo(
             key: row.key, header: files.record.header, total: files.record.total,
             bytesHeld: try files.recordFile.claimedBytes(files.record),
