@@ -234,7 +234,7 @@ let package = Package(
         .testTarget(name: "JSONParsingTests", dependencies: ["JSONParsing", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "TextIdentityTests", dependencies: ["TextIdentity"], swiftSettings: strict),
         .testTarget(name: "UnitsTests", dependencies: ["Units"], swiftSettings: strict),
-        .testTarget(name: "WorkerProcessesTests", dependencies: ["WorkerProcesses"], swiftSettings: strict),
+        .testTarget(name: "WorkerProcessesTests", dependencies: ["CLinux", "WorkerProcesses"], swiftSettings: strict),
         .testTarget(name: "ZsyncTests", dependencies: ["Digests", "TestSupport", "Zsync"], swiftSettings: strict),
         .testTarget(name: "XMLParsingTests", dependencies: ["XMLParsing"], swiftSettings: strict),
         .testTarget(name: "URLSigningTests", dependencies: ["URLSigning"], swiftSettings: strict),

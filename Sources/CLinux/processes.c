@@ -210,6 +210,16 @@ int clinux_wait_for(pid_t process, int *status) {
     return result < 0 ? -1 : 0;
 }
 
+int clinux_wait_for_opened(int process) {
+    enum { opened = 3 }; // P_PIDFD, which older headers lack.
+    siginfo_t info;
+    int result;
+    do {
+        result = waitid((idtype_t)opened, (id_t)process, &info, WEXITED);
+    } while (result < 0 && errno == EINTR);
+    return result;
+}
+
 int clinux_ending_signal(int status) { return WIFSIGNALED(status) ? WTERMSIG(status) : 0; }
 
 double clinux_cpu_seconds_of(pid_t process) {

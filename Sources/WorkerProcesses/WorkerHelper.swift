@@ -4,7 +4,7 @@ import Glibc
 
 /// A helper process (``HelperProgram``), which forks the workers of this program.
 final class WorkerHelper: Sendable {
-    private let process: pid_t
+    private let process: ChildProcess
     /// nil once the helper has failed. The lock is held for a command and its answer.
     private let socket: Locked<MessageSocket?>
     private let hasFailed = Locked(false)
@@ -16,13 +16,13 @@ final class WorkerHelper: Sendable {
         guard clinux_can_confine() else { throw .unavailable("the processor is not supported") }
         let (number, own) = try Self.spawn(program)
         guard number > 0 else { throw .unavailable("\(program): \(String(cString: strerror(-number)))") }
-        process = number
+        process = try ChildProcess(started: number)
         socket = Locked(own)
         try handshake(own)
     }
 
     private func handshake(_ socket: MessageSocket) throws(WorkerFailure) {
-        guard socket.isReadable(from: process) else { throw .unavailable("the helper does not answer") }
+        guard socket.isReadable(from: process.number) else { throw .unavailable("the helper does not answer") }
         guard let greeting = try socket.receive() else { throw .unavailable("the helper ended at its start") }
         guard greeting.bytes.count == 1 else {
             throw .unavailable(String(decoding: greeting.bytes, as: UTF8.self))
@@ -59,11 +59,7 @@ final class WorkerHelper: Sendable {
     }
 
     /// Workers retain the helper, so all of them have ended.
-    deinit {
-        kill(process, SIGKILL)
-        var status: Int32 = 0
-        _ = clinux_wait_for(process, &status)
-    }
+    deinit { process.end() }
 
     /// False once the helper has failed. Does not wait for a command in progress.
     var isAlive: Bool { !hasFailed.withLock { $0 } }
@@ -74,7 +70,7 @@ final class WorkerHelper: Sendable {
     ) -> WorkerMessage? {
         socket.withLock { socket in
             let message = WorkerMessage([command.rawValue] + bytes, descriptors: descriptors)
-            guard let connection = socket, connection.send(message), connection.isReadable(from: process),
+            guard let connection = socket, connection.send(message), connection.isReadable(from: process.number),
                 let answer = try? connection.receive(requiresDescriptors: false)
             else {
                 socket = nil

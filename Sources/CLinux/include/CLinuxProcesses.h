@@ -67,6 +67,9 @@ int clinux_kill_process(int process);
 /// waitpid(2) without EINTR: the status.
 int clinux_wait_for(pid_t process, int *status);
 
+/// waitid(2) of the process of `clinux_open_process`, without EINTR. ECHILD if it was waited for already.
+int clinux_wait_for_opened(int process);
+
 /// The signal that ended a process, 0 if it ended by itself.
 int clinux_ending_signal(int status);
 
