@@ -126,6 +126,8 @@ extension BlockingExecutor {
     }
 
     /// Runs `work` on one of the threads, and waits for it.
+    ///
+    /// The work runs in a task of its own, which nobody cancels: it does not see a cancellation of the caller in `Task.isCancelled`.
     package func run<Value: Sendable, Failure: Error>(
         _ work: @escaping @Sendable () throws(Failure) -> Value
     ) async throws(Failure) -> Value {

@@ -68,6 +68,7 @@ private final class GrowingPreview: Sendable {
     private let interval: Duration
     private let renderer: ImageRenderer
     private let state = Locked(State())
+    private let cancellation = ImageCancellation()
 
     init(_ request: ImageRequest, every interval: Duration, _ renderer: ImageRenderer) {
         self.request = request
@@ -83,10 +84,14 @@ private final class GrowingPreview: Sendable {
             priority: request.file.priority, owner: nil, cost: pixels, client: request.file.client)
         // An estimate: the coefficients of a JPEG take about ten times its size.
         let memory = min(pixels * 10, request.decoder.limits.memory)
-        let image = try? await renderer.slots.run(ticket, memory: { memory }, on: renderer.executor) { [self] in
-            decode(snapshot)
+        return await withTaskCancellationHandler {
+            let image = try? await renderer.slots.run(ticket, memory: { memory }, on: renderer.executor) { [self] in
+                decode(snapshot)
+            }
+            return image ?? nil
+        } onCancel: {
+            cancellation.cancel()
         }
-        return image ?? nil
     }
 
     private func isDue(_ snapshot: BodyProgress.Snapshot) -> Bool {
@@ -106,7 +111,7 @@ private final class GrowingPreview: Sendable {
     private func decode(_ snapshot: BodyProgress.Snapshot) -> DecodedImage? {
         state.withLock { state in
             do throws(ImageCodecError) {
-                if state.preview == nil { state.preview = try renderer.preview(of: request) }
+                if state.preview == nil { state.preview = try renderer.preview(of: request, cancellation) }
                 let image = try state.preview?.image(
                     of: snapshot.descriptor, byteCount: Int(snapshot.available))
                 if image != nil { state.last = .now }

@@ -15,13 +15,18 @@ final class OwnPreview: PreviewReading {
     private let preview: ProgressiveJPEGPreview
     private let processors: [ImageProcessor]
     private let limits: DecodingLimits
+    private let cancellation: ImageCancellation?
     private var read = 0
     private var hasBetter = false
 
-    init(_ sizing: ImageSizing?, _ processors: [ImageProcessor], _ decoder: ImageDecoder) {
+    init(
+        _ sizing: ImageSizing?, _ processors: [ImageProcessor], _ decoder: ImageDecoder,
+        _ cancellation: ImageCancellation? = nil
+    ) {
         preview = ProgressiveJPEGPreview(sizing: sizing, decoder: decoder)
         self.processors = processors
         limits = decoder.limits
+        self.cancellation = cancellation
     }
 
     func image(of descriptor: Int32, byteCount: Int) throws(ImageCodecError) -> DecodedImage? {
@@ -36,6 +41,6 @@ final class OwnPreview: PreviewReading {
         }
         guard hasBetter, let image = try preview.image() else { return nil }
         hasBetter = false
-        return try processors.process(image, within: ImageBudget(limits: limits))
+        return try processors.process(image, within: ImageBudget(limits: limits, cancellation: cancellation))
     }
 }
