@@ -73,6 +73,12 @@ import Testing
         #expect(try test.store.read("k") == nil)
     }
 
+    @Test func `the umask is read without a change of it`() {
+        #expect(StoredBody.fileMask(in: "Name:\tx\nUmask:\t0027\nState:\tR (running)\n") == 0o027)
+        #expect(StoredBody.fileMask(in: "Umask:\t0000\n") == 0)
+        #expect(StoredBody.fileMask(in: "Name:\tUmask:\n") == nil && StoredBody.fileMask(in: "Umask:\tx\n") == nil)
+    }
+
     @Test func `a body that another process has moved out is still exported to its readers`() throws {
         for name in ["moved", "moved", "another"] { try stored.move(to: path(name), overwrite: true) }
         #expect(bytes("moved") == body)

@@ -50,9 +50,7 @@ extension StoredBody {
         guard case .file(let target) = try ExportTarget(path), overwrite || FileStatus(at: path) == nil else {
             return try export(to: path, overwrite: overwrite, modified: modified)
         }
-        let mask = umask(0)
-        umask(mask)
-        guard fchmod(descriptor, 0o666 & ~mask) == 0 else {
+        guard fchmod(descriptor, 0o666 & ~Self.fileMask) == 0 else {
             return try export(to: path, overwrite: overwrite, modified: modified)
         }
         if let modified { modified.setModificationTime(of: descriptor) }
@@ -65,6 +63,23 @@ extension StoredBody {
             if FileStatus(at: target)?.identity == file.status?.identity { return }
             try export(to: path, overwrite: overwrite, mode: .copy, modified: modified)
         }
+    }
+
+    /// The process's umask.
+    ///
+    /// umask(2) reads it only by changing it, for all threads: files that others create meanwhile would be writable for everybody. Without
+    /// the file, the usual mask is assumed.
+    static var fileMask: mode_t {
+        let text = (try? File("/proc/self/status", O_RDONLY)).flatMap { try? $0.bytes(at: 0, count: 512) } ?? []
+        return fileMask(in: String(decoding: text, as: UTF8.self)) ?? 0o022
+    }
+
+    /// The umask in a process's status (proc(5)).
+    static func fileMask(in status: String) -> mode_t? {
+        let lines = status.utf8.split(separator: UInt8(ascii: "\n"))
+        guard let line = lines.first(where: { $0.starts(with: "Umask:".utf8) }) else { return nil }
+        let number = line.dropFirst("Umask:".utf8.count).drop { $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: " ") }
+        return mode_t(String(decoding: number, as: UTF8.self), radix: 8)
     }
 
     /// Writes the whole body to an open file, at that file's offset.
