@@ -259,7 +259,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "DiskStoreTests",
-            dependencies: ["DiskStore", "ConcurrencyPrimitives", "TestSupport", "TextIdentity", logging],
+            dependencies: ["CLinux", "DiskStore", "ConcurrencyPrimitives", "TestSupport", "TextIdentity", logging],
             swiftSettings: strict),
         .testTarget(
             name: "MemoryCacheTests", dependencies: ["ConcurrencyPrimitives", "MemoryCache", "TestSupport"],

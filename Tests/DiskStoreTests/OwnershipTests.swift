@@ -1,4 +1,6 @@
+import CLinux
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -43,6 +45,24 @@ import Testing
         #expect(error { _ = try open() } == .foreign)
         #expect(error { _ = try open(creating: false) } == .foreign)
         #expect(DiskUsage.files(at: path) == before)
+    }
+
+    @Test func `identifying a cache by its index leaves the locks of others in this process`() throws {
+        let first = try open()
+        try first.put("k", [1])
+        // Stays open, because its end would release the locks itself.
+        let descriptor = Glibc.open("\(path)/index.sqlite", O_RDONLY)
+        try #require(descriptor >= 0)
+        // The lock by which a connection shares the file (https://www.sqlite.org/src/doc/trunk/src/os.h, SHARED_FIRST).
+        func isLocked() -> Bool { clinux_is_byte_locked(descriptor, 0x4000_0002) == 1 }
+        #expect(isLocked())
+        for _ in 0..<2 {
+            try FileManager.default.removeItem(atPath: "\(path)/CACHEDIR.TAG")
+            #expect(try open().read("k") == [1])
+            #expect(isLocked())
+        }
+        try first.put("l", [2])
+        close(descriptor)
     }
 
     @Test(arguments: [nil, "lost+found/x", "CACHEDIR.TAG"])

@@ -1,4 +1,5 @@
 import CLinux
+import ConcurrencyPrimitives
 import Glibc
 
 /// Recognises cache directories: files of others must never be counted, deleted or moved.
@@ -36,11 +37,24 @@ extension Index {
 
     /// Identifies a folder whose tag was deleted by its index (https://www.sqlite.org/fileformat.html section 1.3).
     private var isIndexOurs: Bool {
-        guard let file = try? File(paths.index, O_RDONLY), let header = try? file.bytes(at: 0, count: 72) else {
-            return false
-        }
+        guard let file = headerFile, let header = try? file.bytes(at: 0, count: 72) else { return false }
         let number = header[68..<72].reduce(Int64(0)) { $0 << 8 | Int64($1) }
         return header.starts(with: "SQLite format 3\0".utf8) && number == Schema.applicationID
+    }
+
+    /// Index files whose header was read. They stay open, because closing one releases the locks of all connections that this process has on
+    /// the file (https://www.sqlite.org/howtocorrupt.html section 2.2).
+    private static let headerFiles = Locked<[File]>([])
+
+    private var headerFile: File? {
+        let path = paths.index
+        return Self.headerFiles.withLock { files in
+            guard let status = FileStatus(at: path) else { return nil }
+            if let file = files.first(where: { $0.status?.identity == status.identity }) { return file }
+            guard let file = try? File(path, O_RDONLY) else { return nil }
+            files.append(file)
+            return file
+        }
     }
 
     /// Returns true for names in an empty file system, and for remains of a cache after a kill, a full disk or an
