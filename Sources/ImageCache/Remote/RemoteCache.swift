@@ -34,6 +34,8 @@ final class RemoteCache: Sendable {
         var invalidations = PendingInvalidations()
         /// The task that publishes the invalidations.
         var publisher: Task<Void, Never>?
+        /// True once nothing is published any more.
+        var isPublishingOver = false
         var feed = InvalidationFeed()
         var scopes = InvalidatedScopes()
         var idle: [Promise<Bool>] = []
@@ -278,7 +280,7 @@ final class RemoteCache: Sendable {
         let deadline = ContinuousClock.now + time
         func left() -> Duration { max(.zero, deadline - .now) }
         await stopWatching()
-        await finishTelling(within: left())
+        await endTelling(within: left())
         let idle = Promise<Bool>()
         let isIdle = state.withLock { state in
             if !state.queue.isIdle { state.idle.append(idle) }

@@ -196,6 +196,18 @@ struct RemoteInvalidationTests {
         #expect(one.cache.remoteStatistics?.lostInvalidations == 1)
     }
 
+    @Test func `an invalidation after the end of the cache is counted as lost, and not sent`() async throws {
+        let machine = try machine()
+        _ = try await body(machine)
+        await machine.cache.close()
+        let remote = try #require(machine.cache.fetcher.remote)
+        remote.invalidate([], url: Bench.url, allOwners: true)
+        #expect(remote.statistics.lostInvalidations == 1)
+        #expect(remote.state.withLock { $0.publisher == nil })
+        remote.invalidate(.everything)
+        #expect(remote.statistics.lostInvalidations == 2)
+    }
+
     @Test func `a response fetched after an invalidation is shared, also by the machine that invalidated`() async throws
     {
         let one = try machine()

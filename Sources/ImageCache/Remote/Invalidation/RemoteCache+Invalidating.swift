@@ -25,6 +25,8 @@ extension RemoteCache {
     private func add(_ items: [PendingInvalidations.Item]) {
         state.withLock { state in
             for item in items { state.invalidations.add(item) }
+            // A fetch may end after the cache was closed.
+            if state.isPublishingOver { return state.invalidations.drop() }
             if state.publisher == nil { state.publisher = Task(executorPreference: executor) { await self.tell() } }
         }
     }
@@ -92,6 +94,22 @@ extension RemoteCache {
         // Deleting the objects only saves space, as they are already invalid.
         await deleteNow(item.objects)
         return true
+    }
+
+    /// Publishes what is pending, and nothing later: what comes afterwards is lost.
+    func endTelling(within time: Duration) async {
+        await finishTelling(within: time)
+        let late = state.withLock { state in
+            state.isPublishingOver = true
+            return state.publisher
+        }
+        guard let late else { return }
+        late.cancel()
+        await late.value
+        state.withLock { state in
+            state.invalidations.drop()
+            state.publisher = nil
+        }
     }
 
     /// Waits until everything is published, or drops the rest after the given time.
