@@ -7,6 +7,8 @@ import Transfer
 final class RemoteLease: Sendable {
     private struct State {
         var isReleased = false
+        /// True while the store is told that the lease is in use.
+        var isRenewing = false
         var keeper: Task<Void, Never>?
     }
 
@@ -44,7 +46,9 @@ final class RemoteLease: Sendable {
                 if isTooLong || fetch.start.settled()?.isPassed == true { return release() }
                 guard .now - renewed >= interval else { continue }
                 renewed = .now
+                guard self.beginRenewal() else { return }
                 await cache.renew(objects.first, content)
+                self.state.withLock { $0.isRenewing = false }
             }
         }
         let isReleased = state.withLock { state in
@@ -58,25 +62,41 @@ final class RemoteLease: Sendable {
 
     /// Releases the lease in the background.
     func release() {
-        guard let keeper = end() else { return }
-        keeper?.cancel()
-        cache.delete(objects)
+        guard let ended = end() else { return }
+        ended.keeper?.cancel()
+        guard let renewal = ended.renewal else { return cache.delete(objects) }
+        // The store may apply a renewal that was sent already after the deletion.
+        Task { [cache, objects] in
+            await renewal.value
+            cache.delete(objects)
+        }
     }
 
     /// Releases the lease, and returns when its objects are deleted or the deletion has failed.
     func released() async {
-        guard let keeper = end() else { return }
-        keeper?.cancel()
+        guard let ended = end() else { return }
+        ended.keeper?.cancel()
+        await ended.renewal?.value
         await cache.deleteNow(objects)
     }
 
     /// Marks the lease as released; `nil` if it already was.
-    private func end() -> Task<Void, Never>?? {
+    ///
+    /// - Returns: The task that keeps the lease, also as the renewal if it is renewing at this moment.
+    private func end() -> (keeper: Task<Void, Never>?, renewal: Task<Void, Never>?)? {
         state.withLock { state in
             guard !state.isReleased else { return nil }
             state.isReleased = true
             defer { state.keeper = nil }
-            return .some(state.keeper)
+            return (state.keeper, state.isRenewing ? state.keeper : nil)
+        }
+    }
+
+    /// Returns false if the lease is released.
+    private func beginRenewal() -> Bool {
+        state.withLock { state in
+            state.isRenewing = !state.isReleased
+            return state.isRenewing
         }
     }
 }
