@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import HTTPServer
 import HTTPTypes
 import TestSupport
@@ -43,10 +44,37 @@ struct AccessLogTests {
         await eventually { log.leftOut == 3 }
         try FileManager.default.removeItem(atPath: path)
         log.record(record("/kept"))
-        await log.end()
+        await log.end(by: .now + .seconds(60))
         let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
         #expect(lines.count == 2 && lines.first?.contains("/kept") == true, "\(lines)")
         #expect(lines.last.map { $0.contains("\"log_lines_left_out\":3") } == true, "\(lines)")
+    }
+
+    @Test func `a reader that takes nothing delays the end of the log only as long as allowed`() async throws {
+        let directory = try TestDirectory()
+        let path = directory.path("log")
+        try #require(mkfifo(path, 0o600) == 0)
+        let reader = open(path, O_RDONLY | O_NONBLOCK)
+        try #require(reader >= 0)
+        defer { close(reader) }
+        let log = try AccessLog(.file(path))
+        let client = ClientAddress("192.0.2.7")
+        let head = RequestHead(method: .get, target: .path("/a"))
+        let record = RequestRecord(
+            Request(head: head, client: client, peer: client, content: [], id: "1", received: .now), status: 200)
+        // More than a pipe holds.
+        let count = 10_000
+        for _ in 0..<count { log.record(record) }
+        await log.end(by: .now)
+        var received: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 20)
+        while true {
+            let bytes = read(reader, &buffer, buffer.count)
+            guard bytes > 0 else { break }
+            received += buffer[..<bytes]
+        }
+        let lines = received.count { $0 == UInt8(ascii: "\n") }
+        #expect(lines > 0 && lines + log.leftOut == count, "\(lines), \(log.leftOut)")
     }
 
     @Test func `a line that was written in part is ended once, and each lost line counts once`() {

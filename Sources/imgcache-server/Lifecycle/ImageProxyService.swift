@@ -55,15 +55,17 @@ struct ImageProxyService: Service {
         let admin = try await administer()
         let sampling = Task.detached { [parts] in await parts.administration.sampleTraffic(of: parts.cache) }
         let tracing = Task.detached { [parts] in await parts.spans?.run() }
-        let result: Result<Void, any Error>
+        let result: Result<ContinuousClock.Instant, any Error>
         do { result = .success(try await serve()) } catch { result = .failure(error) }
         sampling.cancel()
         parts.spans?.close()
         await tracing.value
         await parts.metadata.shutDown()
-        await parts.log.end()
+        // A reader of the log that hangs must not delay the end beyond the grace period.
+        let soon = ContinuousClock.now + .seconds(1)
+        await parts.log.end(by: max(soon, (try? result.get()) ?? soon))
         await admin?.stop()
-        try result.get()
+        _ = try result.get()
     }
 
     /// Starts the configured admin listener, or returns nil if there is none.
@@ -86,7 +88,9 @@ struct ImageProxyService: Service {
     }
 
     /// Serves clients until shutdown.
-    private func serve() async throws {
+    ///
+    /// - Returns: The end of the grace period.
+    private func serve() async throws -> ContinuousClock.Instant {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threads)
         let connections = parts.listener.connections
         parts.administration.beforeReadingMetrics { [metrics = parts.metrics, admission = parts.listener.admission] in
@@ -118,6 +122,7 @@ struct ImageProxyService: Service {
         // Uploads of the last responses have the remaining time, and at least a second.
         await self.end(group, uploadingFor: max(.seconds(1), end - .now))
         logger.notice("stopped")
+        return end
     }
 
     /// One line with what an operator wants to know first.

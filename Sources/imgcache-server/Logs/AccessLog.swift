@@ -22,6 +22,8 @@ final class AccessLog: Sendable {
     private struct State {
         var backlog = LogBacklog()
         var isWriting = false
+        /// The time at which the log stops waiting for its reader.
+        var end: ContinuousClock.Instant?
     }
 
     /// The number of bytes that may wait to be written.
@@ -74,9 +76,10 @@ final class AccessLog: Sendable {
         if mustStart { thread.submit { [weak self] _ in self?.writeBatches(after: Self.pause) } }
     }
 
-    /// Writes the waiting records, and ends the thread.
-    func end() async {
+    /// Writes the waiting records, and ends the thread. Lines that a slow reader has not taken at the given time are lost.
+    func end(by time: ContinuousClock.Instant) async {
         guard let thread else { return }
+        state.withLock { $0.end = time }
         try? await thread.runIfActive { [self] in writeBatches(after: 0) }
         try? await thread.shutdownGracefully()
     }
@@ -112,15 +115,32 @@ final class AccessLog: Sendable {
         }
         guard descriptor >= 0 else { return 0 }
         defer { if descriptor != 1 { close(descriptor) } }
+        var status = stat()
+        let isFile = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        // A pipe that can be written has room for so many bytes (pipe(7), PIPE_BUF).
+        let most = isFile ? bytes.count : 4096
         return bytes.withUnsafeBytes { bytes in
             var rest = bytes[...]
             while !rest.isEmpty {
-                let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                guard waitUntilWritable(descriptor) else { break }
+                let part = UnsafeRawBufferPointer(rebasing: rest.prefix(most))
+                let count = Glibc.write(descriptor, part.baseAddress, part.count)
                 if count < 0, errno == EINTR { continue }
                 guard count > 0 else { break }
                 rest = rest.dropFirst(count)
             }
             return rest.startIndex
+        }
+    }
+
+    /// Waits for the reader of a pipe; false if it has taken nothing until the log's end.
+    private func waitUntilWritable(_ descriptor: Int32) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        while true {
+            let isOver = state.withLock { $0.end.map { $0 <= .now } ?? false }
+            let count = poll(&entry, 1, isOver ? 0 : 100)
+            if count > 0 || count < 0 && errno != EINTR { return true }
+            if isOver { return false }
         }
     }
 
