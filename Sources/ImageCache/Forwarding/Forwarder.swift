@@ -60,15 +60,15 @@ final class Forwarder: Sendable {
             let subscription = subscribe(to: resolved, variant, alone: goesAlone)
             let isFirst = subscription.isFirst
             guard let start = await subscription.context.start.value() else { throw .cancelled }
+            guard isFirst || start.isForOthers else {
+                if resolved.isNarrow { return try await pass(request, because: .miss) }
+                goesAlone = true
+                continue
+            }
             switch start {
             case .failed(let error): throw error
             case .head(let head, let status): return ForwardedResponse(head, nil, status)
             case .passthrough(let head, let status, let body):
-                guard isFirst else {
-                    if resolved.isNarrow { return try await pass(request, because: .miss) }
-                    goesAlone = true
-                    continue
-                }
                 if head.status.kind == .successful {
                     let isForCredentials = fetcher.rules.isRefusedForCredentials(
                         head, to: resolved.cacheRequest, receivedAt: fetcher.now())
@@ -83,7 +83,7 @@ final class Forwarder: Sendable {
                 }
                 variant = variantKey(of: file.response, resolved)
             case .live(let response, var status, let version, let bodyProgress):
-                if isFirst { unshared.withLock { $0.remove(key) } }
+                if isFirst, start.isForOthers { unshared.withLock { $0.remove(key) } }
                 if isFirst || matches(response, resolved) {
                     if !isFirst { status.collapsed = true }
                     let body = LiveBody(

@@ -118,7 +118,8 @@ final class ResponseSink: BodySink, @unchecked Sendable {
         hasBegun = true
         var status = request.conditional.status
         status.forwardStatus = response.status.code
-        status.stored = true
+        // A response that continues a partial may say that what it completes must not be stored.
+        status.stored = storing.download.isStorable
         announce(
             .live(response.withLength(of: placement), status, version: fetch.bodyProgress.version, fetch.bodyProgress))
     }
@@ -218,7 +219,7 @@ final class ResponseSink: BodySink, @unchecked Sendable {
     private func announce(_ start: ResponseStart) {
         if case .response(_, let publishing) = request.consumer {
             // A response that is not stored answers no later request, in this process or another.
-            if case .passthrough = start {
+            if !start.isForOthers {
                 request.lock?.release()
                 fetcher.pool.withdraw(request.task)
             } else if let publishing {

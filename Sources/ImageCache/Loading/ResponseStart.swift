@@ -13,6 +13,15 @@ enum ResponseStart: Sendable {
     case head(HTTPResponse, CacheStatus)
     case failed(ImageCacheError)
 
+    /// True if requests that joined the fetch may be answered by it: its response may be stored, or comes from a store.
+    var isForOthers: Bool {
+        switch self {
+        case .live(_, let status, _, _): status.stored || status.hit
+        case .passthrough: false
+        case .file, .head, .failed: true
+        }
+    }
+
     /// The head that the origin sent for this fetch; `nil` for a stored file and for an error.
     var head: HTTPResponse? {
         switch self {

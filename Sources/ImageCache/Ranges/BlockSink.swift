@@ -41,7 +41,7 @@ final class BlockSink: BodySink, @unchecked Sendable {
                 head.resumeValidator == basis.validator
             else { throw RepresentationChanged() }
         }
-        fetch.confirm(by: head)
+        guard fetch.confirm(by: head) else { throw RepresentationChanged() }
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {

@@ -357,13 +357,20 @@ final class RangeFetch: Sendable {
     }
 
     /// Notes that a response proved to be of the representation whose blocks are held.
-    func confirm(by head: ResponseHead) {
-        state.withLock { state in
-            state.record?.update(by: head, to: resolved.cacheRequest, rules: fetcher.rules)
+    ///
+    /// - Returns: False if the representation must no longer be stored: its readers are those of several clients.
+    func confirm(by head: ResponseHead) -> Bool {
+        let isConfirmed = state.withLock { state in
+            var record = state.record
+            record?.update(by: head, to: resolved.cacheRequest, rules: fetcher.rules)
+            if let response = record?.response, !isStorable(response) { return false }
+            state.record = record
             state.hasNewRecord = true
             state.confirmations += 1
+            return true
         }
-        noteChange()
+        if isConfirmed { noteChange() }
+        return isConfirmed
     }
 
     // MARK: Requests

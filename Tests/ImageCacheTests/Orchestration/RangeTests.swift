@@ -329,6 +329,22 @@ import Testing
         #expect(try await get(0..<10, consumer, of: bench).body == Self.content(0..<10, of: other.bytes))
     }
 
+    @Test func `blocks of a representation that must no longer be stored are discarded`() async throws {
+        let representation = representation
+        let isPrivate = Locked(false)
+        let bench = try Bench(.shared) { request in
+            var response = representation
+            if isPrivate.withLock({ $0 }) { response.fields[.cacheControl] = "private" }
+            return response.response(to: request)
+        }
+        _ = try await get(0..<10, .proxied, of: bench)
+        #expect(try await get(5..<10, .proxied, of: bench).status.hit)
+        isPrivate.withLock { $0 = true }
+        let far = 2 * Self.block..<2 * Self.block + 5
+        #expect(!(try await get(far, .proxied, of: bench).status.stored))
+        for _ in 0..<2 { #expect(!(try await get(5..<10, .proxied, of: bench).status.hit)) }
+    }
+
     @Test(arguments: [500, 503, 404, 403], consumers)
     func `an error of the origin is reported, and the blocks remain`(
         _ status: Int, _ consumer: Bench.Consumer

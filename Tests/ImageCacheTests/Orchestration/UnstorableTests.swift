@@ -141,4 +141,34 @@ import Testing
         #expect(bench.transport.totals.bytesReceived <= 800_000)
         #expect(try await Bench.body(of: answer).bytes.count == 4_000_000)
     }
+
+    @Test(arguments: [false, true], ["private", "no-store"])
+    func `a resumed response that has become unstorable is not shared`(
+        _ joinsBeforeHead: Bool, _ said: String
+    ) async throws {
+        let gate = AsyncGate()
+        let bytes = bytes
+        let bench = try Bench(.shared) { request in
+            let isFirst = request.number == 1
+            let response = ScriptedRepresentation(bytes, [.cacheControl: isFirst ? "max-age=60" : said])
+                .response(to: request)
+            switch request.number {
+            case 1: return response.cut(after: 300_000)
+            case 2: return joinsBeforeHead ? response.after(gate) : response.pausing(after: 10_000, for: gate)
+            default: return response
+            }
+        }
+        #expect(await bench.failure(.file) { $0.transfer.retry.maxRetries = 0 } == .unreachable)
+        async let first = bench.get(.proxied)
+        await gate.reached()
+        async let second = bench.get(.proxied)
+        if joinsBeforeHead { gate.open() }
+        await bench.transport.requests { $0.count == 3 }
+        gate.open()
+        for outcome in try await [first, second] {
+            #expect(outcome.body == Self.body && !outcome.status.stored && !outcome.status.collapsed)
+        }
+        #expect(bench.transport.requests[1].fields[.range] == "bytes=300000-")
+        #expect(try await bench.cache.entries().isEmpty)
+    }
 }
