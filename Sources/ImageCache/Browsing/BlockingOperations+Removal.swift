@@ -32,21 +32,33 @@ extension BlockingOperations {
             let shared = try remove(FileRequest(url))
             let key = cache.fetcher.rules.keyURL(of: url)
             cache.fetcher.remote?.invalidate([EntryKey(.response(RequestKey(url: key)))], url: key, allOwners: true)
-            return try shared + removeMatches(of: .url(key), invalidating: .resource(key))
+            let target = RemovalTarget.url(key)
+            return try shared + removeMatches(target.matcher, target.places, invalidating: .resource(key))
         case .prefix, .host:
-            // Before the removal, so that concurrent requests do not use the remote store.
-            if let scope = RemoteInvalidation(target) { cache.fetcher.remote?.invalidate(scope) }
-            return try removeMatches(of: target, invalidating: .everything)
+            return try remove(RemoteInvalidation(target), where: target.matcher, places: target.places)
         case .everything:
             cache.fetcher.remote?.invalidate(.everything)
             return try clear(.everything)
         }
     }
 
-    private func removeMatches(
-        of target: RemovalTarget, invalidating scope: InvalidationScope
+    /// Removes the entries and partials of matching URLs.
+    ///
+    /// - Parameters:
+    ///   - scope: The scope to invalidate on machines that share the remote store.
+    ///   - places: ``RemovalTarget/places``.
+    func remove(
+        _ scope: RemoteInvalidation?, where matches: (String) -> Bool, places: [String] = []
     ) throws(ImageCacheError) -> RemovalResult {
-        let result = try translating { try store.removeMatches(of: target, invalidating: scope) }
+        // Before the removal, so that concurrent requests do not use the remote store.
+        if let scope { cache.fetcher.remote?.invalidate(scope) }
+        return try removeMatches(matches, places, invalidating: .everything)
+    }
+
+    private func removeMatches(
+        _ matches: (String) -> Bool, _ places: [String], invalidating scope: InvalidationScope
+    ) throws(ImageCacheError) -> RemovalResult {
+        let result = try translating { try store.removeMatches(matches, places, invalidating: scope) }
         if result.entries > 0 { cache.forgetImages() }
         return result
     }
@@ -125,13 +137,16 @@ extension BlockingOperations {
 }
 
 extension DiskStore {
-    /// Removes the entries and partials of a target's URLs. Entries that do not vary on their whole query (`No-Vary-Search`) have a URL that
-    /// equivalent ones have in common, so they are found by their path.
+    /// Removes the entries and partials whose URL matches.
+    ///
+    /// Entries that do not vary on their whole query (`No-Vary-Search`) have a URL that equivalent ones have in common, so they are found by their
+    /// URL without a query.
+    ///
+    /// - Parameter places: ``RemovalTarget/places``.
     @discardableResult
     func removeMatches(
-        of target: RemovalTarget, invalidating scope: InvalidationScope
+        _ matches: (String) -> Bool, _ places: [String], invalidating scope: InvalidationScope
     ) throws(StoreError) -> RemovalResult {
-        let (matches, places) = (target.matcher, target.places)
         let mayMatch = { (url: String) in
             let place = RemovalTarget.place(of: url)
             return places.contains { $0.hasSameBytes(as: place) }

@@ -102,9 +102,14 @@ extension RemoteCache {
         switch invalidation {
         case .url(let url, let allOwners):
             try store.remove(RequestKey(url: url).removedKeys, invalidating: .resource(url))
-            if allOwners { try store.removeMatches(of: .url(url), invalidating: .resource(url)) }
-        case .prefix(let prefix): try store.removeMatches(of: .prefix(prefix), invalidating: .everything)
-        case .host(let host): try store.removeMatches(of: .host(host), invalidating: .everything)
+            if allOwners {
+                let places = RemovalTarget.url(url).places
+                try store.removeMatches(invalidation.matcher, places, invalidating: .resource(url))
+            }
+        case .prefix(let prefix):
+            let places = RemovalTarget.prefix(prefix).places
+            try store.removeMatches(invalidation.matcher, places, invalidating: .everything)
+        case .host: try store.removeMatches(invalidation.matcher, [], invalidating: .everything)
         case .everything: try store.clear(sparingPins: true)
         }
     }
