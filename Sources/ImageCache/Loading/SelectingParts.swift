@@ -1,7 +1,7 @@
 import HTTPTypes
 
-/// What selects a variant of a resource (RFC 9111 section 4.1): the fields that ``ResolvedRequest/sentFields(_:)`` is made of, as the keys
-/// in memory compare them.
+/// The parts of a request that select a variant of a resource (RFC 9111 section 4.1), as the keys in memory compare them: the fields that
+/// ``ResolvedRequest/sentFields(_:)`` is made of.
 ///
 /// The fields of the transfer options are kept beside the others, so that a key costs no further array.
 struct SelectingParts: Hashable, Sendable {
