@@ -58,6 +58,15 @@ public struct CachedFile: Sendable {
         return file
     }
 
+    /// True if the origin sent or confirmed the response for this very request. Others must not get the fields that `no-cache="…"` names
+    /// (RFC 9111 section 5.2.2.4).
+    var isValidatedForItsRequest: Bool {
+        switch source {
+        case .network, .networkResumed, .revalidated: !cacheStatus.collapsed
+        case .disk, .remote, .stale: false
+        }
+    }
+
     /// The file's path. Do not change the file.
     public var path: String { body.path }
     /// The file's length in bytes.

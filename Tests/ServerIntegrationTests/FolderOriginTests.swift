@@ -59,10 +59,9 @@ import Testing
         let settings = try directory.write(
             #"{"default-ttl": "1h", "origins": {"photos": {"match": "/photos/", "url": "\#(url("my photos"))"}}}"#,
             to: "server.json")
-        let token = try directory.write("token", to: "token")
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: token)
         let server = try await ServerProcess(
-            origin: nil, "--config", settings, "--admin-token-file", token, directory: directory)
+            origin: nil, "--config", settings, "--admin", "127.0.0.1:0",
+            environment: ["IMGCACHE_ADMIN_TOKEN": "token"], directory: directory)
         #expect(try Client(server.port).get("/photos/cat.jpg")?.status == 200)
         let body = #"{"origin": "photos"}"#
         let fields =

@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (#""presets": {"card": "w=auto"}"#, "client-hints"), (#""url-style-keys": "/dev/null""#, "url-style"),
+        (#""presets": {"card": "w=auto"}"#, "presets"), (#""url-style-keys": "/dev/null""#, "url-style"),
         (#""admin-token": "a", "admin-token-file": "b""#, "admin-token"),
         (#""origins": {"a": {"match": "/a/", "url": "file:///does/not/exist"}}"#, "cannot be used"),
         (#""signing-key-files": "/dev/null""#, "signing-key-files"),

@@ -53,9 +53,12 @@ extension Fetcher {
     func response(to resolved: ResolvedRequest, from file: CachedFile) throws(ImageCacheError) -> CachedResponse {
         var response = file.response
         response.extent = .complete(length: file.size)
-        guard let served = rules.served(response, for: resolved.clientRequest, now: now()) else {
+        guard var served = rules.served(response, for: resolved.clientRequest, now: now()) else {
             throw ImageCacheError(
                 .wrongBytes, url: resolved.url, message: "what was loaded does not answer the request")
+        }
+        if !file.isValidatedForItsRequest {
+            served.withheldFields += ResponseDirectives(response.fields).noCacheFields
         }
         // The cookies are empty if another request received the response.
         let head = rules.head(of: served, from: response).withCookies(of: response)

@@ -3,11 +3,14 @@ import HTTPSemantics
 import HTTPTypes
 
 extension StoredResponse {
-    /// The response for other requests than the one that received it: its cookies are empty.
+    /// The response for other requests than the one that received it: its cookies are empty, and it lacks the fields that its directives keep
+    /// from them.
     var withEmptyCookies: StoredResponse {
         var response = self
+        let names = Set(requesterFields.map(\.name.canonicalName))
+        response.fields.removeAll { !$0.setsCookie && names.contains($0.name.canonicalName) }
         response.requesterFields = []
-        response.fields = fields.withEmptyCookies
+        response.fields = response.fields.withEmptyCookies
         response.redirects = redirects.map { StoredHead(status: $0.status, fields: $0.fields.withEmptyCookies) }
         return response
     }

@@ -150,9 +150,12 @@ import Testing
         #expect(try await Self.withheld(bench, consumer).isEmpty)
     }
 
-    @Test func `a request that shares a transfer does not get the fields that private names`() async throws {
+    @Test(arguments: directives)
+    func `a request that shares a transfer, or is next, gets no field that private or no-cache names`(
+        _ directive: String
+    ) async throws {
         let gate = AsyncGate()
-        let bench = try Self.bench(withholding: Self.directives[0]) { $0.pausing(after: 400_000, for: gate) }
+        let bench = try Self.bench(withholding: directive) { $0.pausing(after: 400_000, for: gate) }
         async let first = Self.withheld(bench)
         await gate.reached()
         async let second = Self.withheld(bench)
