@@ -14,10 +14,13 @@ struct AppliedSettingsTests {
         ("rm http://a/", ["--netrc"]), ("rm --prefix http://a/", []), ("rm --filter *.jpg", []), ("clear", []),
         ("clear --partials", []), ("info http://a/", ["--netrc"]), ("fetch http://a/", ["--netrc"]),
     ])
-    func `netrc selects the entries of URLs, and never narrows a removal of many`(
+    func `netrc and cert select the entries of URLs, and never narrow a removal of many`(
         line: String, added: [String]
     ) throws {
-        #expect(try Set(applied(#"{"netrc": true}"#, line)) == Set(line.split(separator: " ").map(String.init) + added))
+        let words = line.split(separator: " ").map(String.init)
+        #expect(try Set(applied(#"{"netrc": true}"#, line)) == Set(words + added))
+        let certificate = added.isEmpty ? [] : ["--cert=c"]
+        #expect(try Set(applied(#"{"cert": "c"}"#, line)) == Set(words + certificate))
     }
 
     @Test(arguments: [

@@ -123,8 +123,9 @@ struct Settings: Equatable {
     ) -> Bool {
         switch option {
         // These commands would remove one user's entries instead of everything that is selected.
-        case "netrc" where command == ClearCommand.self: true
-        case "netrc" where command == RemoveCommand.self: !given.isDisjoint(with: ["--prefix", "--filter"])
+        case "netrc", "cert":
+            command == ClearCommand.self
+                || command == RemoveCommand.self && !given.isDisjoint(with: ["--prefix", "--filter"])
         case "cache-dir" where command == DoctorCommand.self: words.contains { !$0.hasPrefix("-") || $0 == "--" }
         case "cookies": words.contains { $0.lowercased().contains("cookie:") }
         case "ipv4": given.contains("--ipv6")
