@@ -91,7 +91,7 @@ struct SettingTests {
     @Test func `a value of a table may contain any character, in a file and in a text`() throws {
         let values = [
             "Strict-Transport-Security": "max-age=63072000; includeSubDomains", "Set-Cookie": "a=1; Path=/; Secure",
-            "X-Odd": "\\; ends with ;", "X-Colon": "a: b",
+            "X-Odd": "\\; ends with ;", "X-Colon": "a: b", "X-End": "C:\\", "X-Z": "\\",
         ]
         let text = try #require(SettingText.text(of: values))
         let read = SettingText.table(text)

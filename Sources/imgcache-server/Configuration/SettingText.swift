@@ -30,8 +30,9 @@ enum SettingText {
     /// The members of `name: value; name: value`. The value is nil if there is no colon. `\;` is a semicolon of a value.
     static func table(_ text: String) -> [(name: String, value: String?)] {
         var members = [""]
-        for part in text.split(separator: ";", omittingEmptySubsequences: false) {
-            if part.hasSuffix("\\") {
+        let parts = text.split(separator: ";", omittingEmptySubsequences: false)
+        for (place, part) in parts.enumerated() {
+            if part.hasSuffix("\\"), place < parts.count - 1 {
                 members[members.count - 1] += part.dropLast() + ";"
             } else {
                 members[members.count - 1] += part
@@ -40,7 +41,7 @@ enum SettingText {
         }
         return members.compactMap { member in
             let parts = member.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(trimmed)
-            if parts == [""] || parts == [] { return nil }
+            if parts == [""] { return nil }
             return (parts[0], parts.count > 1 ? parts[1] : nil)
         }
     }
@@ -48,8 +49,10 @@ enum SettingText {
     /// A table in the form that ``table(_:)`` parses, or nil if it is empty.
     static func text(of table: [String: String]) -> String? {
         guard !table.isEmpty else { return nil }
+        // The space keeps a backslash at a value's end apart from the semicolon that follows.
         return table.sorted { $0.key < $1.key }
-            .map { "\($0.key): \($0.value.replacing(";", with: "\\;"))" }.joined(separator: "; ")
+            .map { "\($0.key): \($0.value.replacing(";", with: "\\;"))" + ($0.value.hasSuffix("\\") ? " " : "") }
+            .joined(separator: "; ")
     }
 
     private static func trimmed(_ text: Substring) -> String {
