@@ -76,10 +76,13 @@ import Testing
         #expect(bench.sent.count == 2)
     }
 
-    @Test func `requests do not wait for each other while responses are private`() async throws {
+    @Test(arguments: [[.cacheControl: "private"], Self.heuristic])
+    func `requests do not wait for each other while responses are private, or are not stored for their cookie`(
+        _ fields: HTTPFields
+    ) async throws {
         let gate = AsyncGate()
         let bench = try Bench(.shared) { request in
-            let response = ScriptedResponse(.ok, [.cacheControl: "private"], body: [1, 2, 3])
+            let response = ScriptedResponse(.ok, fields, body: [1, 2, 3])
             return request.fields[.cookie] == "slow" ? response.after(gate) : response
         }
         _ = try await bench.get(.proxied) { $0.fields[.cookie] = "a" }
@@ -107,20 +110,6 @@ import Testing
         for part in ["bytes=0-9", "bytes=5-20"] {
             #expect(try await bench.get(.proxied) { $0.fields[.range] = part }.status.hit)
         }
-    }
-
-    @Test func `requests with cookies do not wait for each other either`() async throws {
-        let gate = AsyncGate()
-        let bench = try Bench(.shared) { request in
-            let response = ScriptedResponse(.ok, Self.heuristic, body: [1, 2, 3])
-            return request.fields[.cookie] == "slow" ? response.after(gate) : response
-        }
-        _ = try await bench.get(.proxied) { $0.fields[.cookie] = "a" }
-        async let slow = bench.get(.proxied) { $0.fields[.cookie] = "slow" }
-        await bench.transport.requests { $0.count == 2 }
-        #expect(try await bench.get(.proxied) { $0.fields[.cookie] = "quick" }.body == [1, 2, 3])
-        gate.open()
-        #expect(try await slow.body == [1, 2, 3])
     }
 
     @Test func `a range is requested as a range after an unstorable response`() async throws {
