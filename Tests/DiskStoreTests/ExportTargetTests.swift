@@ -73,6 +73,67 @@ import Testing
         #expect(try test.store.read("k") == nil)
     }
 
+    /// The ways in which a file gets to its target.
+    enum Way: CaseIterable { case clone, copy, move, write }
+
+    @Test(arguments: Way.allCases, [true, false])
+    func `a file has the permissions of the one that it replaces, also behind a link`(way: Way, isLinked: Bool) throws {
+        let target = isLinked ? "link" : "file"
+        if isLinked { try link("link", to: "file") }
+        let table: [(old: Int, new: Int)] = [
+            (0o755, 0o755), (0o600, 0o600), (0o666, 0o666), (0o444, 0o444), (0o6711, 0o711), (0o1640, 0o640),
+        ]
+        for (old, new) in table {
+            try? FileManager.default.removeItem(atPath: path("file"))
+            try test.directory.write("old", to: "file")
+            #expect(chmod(path("file"), mode_t(old)) == 0)
+            let stored = try test.store.writeWhole("\(old)", body).commit(
+                NewEntry(key: EntryKey("\(old)"), url: "", metadata: []))
+            switch way {
+            case .clone: try stored.export(to: path(target), overwrite: true, mode: .clone)
+            case .copy: try stored.export(to: path(target), overwrite: true, mode: .copy)
+            case .move: try stored.move(to: path(target), overwrite: true)
+            case .write:
+                try ExportTarget(path(target)).write(overwrite: true) { (descriptor) throws(StoreError) in
+                    try stored.copy(toDescriptor: descriptor)
+                }
+            }
+            #expect(bytes("file") == body)
+            #expect(mode(path("file")) == new, "\(String(old, radix: 8))")
+        }
+        #expect(isLink("link") == isLinked)
+    }
+
+    @Test func `a mode that is given applies to a replaced file, too`() throws {
+        try test.directory.write("old", to: "file")
+        #expect(chmod(path("file"), 0o644) == 0)
+        try ExportTarget(path("file")).write(overwrite: true, mode: 0o600) { (descriptor) throws(StoreError) in
+            try stored.copy(toDescriptor: descriptor)
+        }
+        #expect(mode(path("file")) == 0o600)
+    }
+
+    @Test func `a link in place of a file leaves the mode of the store's file`() throws {
+        let own = mode(stored.path)
+        for way in [LinkMode.hardlink, .symlink] {
+            try test.directory.write("old", to: "file")
+            #expect(chmod(path("file"), 0o755) == 0)
+            try stored.export(to: path("file"), overwrite: true, mode: way)
+            #expect(mode(stored.path) == own && mode(path("file")) == own)
+            // A copy in place of the link is not read-only.
+            try stored.export(to: path("file"), overwrite: true, mode: .copy)
+            #expect(mode(stored.path) == own)
+            #expect(mode(path("file")).map { $0 & 0o200 } == 0o200)
+            #expect(unlink(path("file")) == 0)
+        }
+    }
+
+    /// The permissions of a file, or of a link's target.
+    private func mode(_ path: String) -> Int? {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_mode & 0o7777) : nil
+    }
+
     @Test func `the umask is read without a change of it`() {
         #expect(StoredBody.fileMask(in: "Name:\tx\nUmask:\t0027\nState:\tR (running)\n") == 0o027)
         #expect(StoredBody.fileMask(in: "Umask:\t0000\n") == 0)

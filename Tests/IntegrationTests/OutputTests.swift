@@ -103,6 +103,22 @@ import Testing
         #expect(try await work.fetch(origin.url("/a")).ending == .exited(0))
     }
 
+    @Test(arguments: [
+        ["-o", "file"], ["-d", ".", "--force"], ["-O", "--force"], ["-o", "other", "--report", "file"],
+    ])
+    func `a file in place of another has its permissions`(options: [String]) async throws {
+        let origin = try origin()
+        for permissions in [0o755, 0o600] {
+            try "old".write(toFile: work.output("file"), atomically: false, encoding: .utf8)
+            #expect(chmod(work.output("file"), mode_t(permissions)) == 0)
+            let outcome = try await work.command.run(["fetch"] + options + [origin.url("/file")])
+            #expect(outcome.ending == .exited(0), "\(outcome)")
+            #expect(try String(contentsOfFile: work.output("file"), encoding: .isoLatin1) != "old")
+            let attributes = try FileManager.default.attributesOfItem(atPath: work.output("file"))
+            #expect(attributes[.posixPermissions] as? Int == permissions)
+        }
+    }
+
     @Test(arguments: [true, false])
     func `-o with a directory is a usage error that recommends -d`(isStored: Bool) async throws {
         let origin = try ScriptedOrigin(serving: Representation(seed: content.seed, size: content.size))

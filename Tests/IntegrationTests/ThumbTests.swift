@@ -72,6 +72,20 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: work.cache))
     }
 
+    @Test(arguments: [["-o", "out/a.jpg"], ["-d", "out", "--force"]])
+    func `a thumbnail in place of a file has its permissions`(options: [String]) async throws {
+        let file = try work.directory.write("", to: "a.jpg")
+        try Data(jpeg).write(to: URL(filePath: file))
+        try FileManager.default.createDirectory(atPath: work.output("out"), withIntermediateDirectories: true)
+        try Data("old".utf8).write(to: URL(filePath: work.output("out/a.jpg")))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: work.output("out/a.jpg"))
+        let outcome = try await work.command.run(["thumb", file, "--size", "10"] + options)
+        #expect(outcome.ending == .exited(0), "\(outcome)")
+        #expect(try info("out/a.jpg").width == 10)
+        let attributes = try FileManager.default.attributesOfItem(atPath: work.output("out/a.jpg"))
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+    }
+
     @Test func `--max-bytes limits the bytes of a thumbnail, and a warning says if it cannot`() async throws {
         let file = try work.directory.write("", to: "a.jpg")
         try Data(jpeg).write(to: URL(filePath: file))

@@ -78,13 +78,13 @@ package enum ExportTarget: Sendable, Equatable {
 
     /// Writes the output of `contents`, which receives a descriptor.
     ///
-    /// A file gets its name when it is complete, and atomically replaces an existing one; its mode follows the umask.
+    /// A file gets its name when it is complete, and atomically replaces an existing one.
     ///
     /// - Parameters:
     ///   - overwrite: True to replace an existing file; otherwise throws ``StoreError/Code/exists``.
-    ///   - mode: The mode of a file, before the umask.
+    ///   - mode: The mode of a file, before the umask; `nil` for the permissions of the file that it replaces, otherwise 0666.
     package func write(
-        overwrite: Bool, mode: UInt32 = 0o666, _ contents: (Int32) throws(StoreError) -> Void
+        overwrite: Bool, mode: UInt32? = nil, _ contents: (Int32) throws(StoreError) -> Void
     ) throws(StoreError) {
         switch self {
         case .descriptor(let descriptor): try contents(descriptor)
@@ -99,12 +99,24 @@ package enum ExportTarget: Sendable, Equatable {
         }
     }
 
+    /// The permissions of a regular file, which its replacement gets; `nil` for everything else. A symbolic link is not followed.
+    static func permissions(of path: String) -> mode_t? {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        // Not setuid, setgid and sticky, which were given to the old content.
+        return status.st_mode & 0o777
+    }
+
     private static func writeFile(
-        _ target: String, overwrite: Bool, _ mode: UInt32, _ contents: (Int32) throws(StoreError) -> Void
+        _ target: String, overwrite: Bool, _ mode: UInt32?, _ contents: (Int32) throws(StoreError) -> Void
     ) throws(StoreError) {
+        let kept = overwrite && mode == nil ? permissions(of: target) : nil
+        let mode = kept ?? mode ?? 0o666
         let unnamed = clinux_open_unnamed(split(target).folder, mode)
         if unnamed >= 0 {
             defer { close(unnamed) }
+            // The umask may have taken some away. A file system without permissions refuses.
+            if let kept { _ = fchmod(unnamed, kept) }
             try contents(unnamed)
             return try make(target, overwrite: overwrite) { clinux_link_unnamed(unnamed, $0) }
         }
@@ -112,6 +124,7 @@ package enum ExportTarget: Sendable, Equatable {
         let descriptor = clinux_open(temporary, O_RDWR | O_CREAT | O_EXCL, mode)
         if descriptor < 0 { throw .naming(target, errno) }
         defer { close(descriptor) }
+        if let kept { _ = fchmod(descriptor, kept) }
         do throws(StoreError) {
             try contents(descriptor)
         } catch {

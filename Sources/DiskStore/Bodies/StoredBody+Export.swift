@@ -5,9 +5,9 @@ import Glibc
 extension StoredBody {
     /// Puts the body at `path`, where it appears complete or not at all.
     ///
-    /// A copy is written into an unnamed file in the same folder, which then gets its name; its mode follows the umask. A target that is
-    /// not a regular file (a device, a pipe) is written into in each mode; a symbolic link is followed, including one to a file that
-    /// does not exist yet, except by ``LinkMode/symlink``, which replaces it.
+    /// A copy is written into an unnamed file in the same folder, which then gets its name; it has the permissions of the file that it
+    /// replaces, otherwise its mode follows the umask. A target that is not a regular file (a device, a pipe) is written into in each mode; a
+    /// symbolic link is followed, including one to a file that does not exist yet, except by ``LinkMode/symlink``, which replaces it.
     ///
     /// - Parameters:
     ///   - overwrite: True to replace an existing file; otherwise throws ``StoreError/Code/exists``.
@@ -31,7 +31,9 @@ extension StoredBody {
     private func write(
         to target: ExportTarget, _ path: String, _ mode: LinkMode, overwrite: Bool, _ modified: Date?
     ) throws(StoreError) {
-        try target.write(overwrite: overwrite) { (descriptor) throws(StoreError) in
+        // A further name of the body's own file is read-only, as all files of the store are. A copy in its place need not be.
+        let isOwnName = if case .file(let name) = target { isNamed(name) } else { false }
+        try target.write(overwrite: overwrite, mode: isOwnName ? 0o666 : nil) { (descriptor) throws(StoreError) in
             // If others have begun to write to the descriptor, the bytes are appended.
             let isOwn = if case .descriptor = target { false } else { true }
             if isOwn, mode != .copy {
@@ -43,6 +45,8 @@ extension StoredBody {
         }
     }
 
+    private func isNamed(_ path: String) -> Bool { FileStatus(at: path)?.identity == file.status?.identity }
+
     /// Moves the body's file to `path`, out of a store that is not used again: its entry is a miss from then on.
     ///
     /// No copy on the same file system; otherwise, and if another process has moved the file away, equals ``export(to:overwrite:mode:)``.
@@ -50,7 +54,8 @@ extension StoredBody {
         guard case .file(let target) = try ExportTarget(path), overwrite || FileStatus(at: path) == nil else {
             return try export(to: path, overwrite: overwrite, modified: modified)
         }
-        guard fchmod(descriptor, 0o666 & ~Self.fileMask) == 0 else {
+        let kept = overwrite ? ExportTarget.permissions(of: target) : nil
+        guard fchmod(descriptor, kept ?? 0o666 & ~Self.fileMask) == 0 else {
             return try export(to: path, overwrite: overwrite, modified: modified)
         }
         if let modified { modified.setModificationTime(of: descriptor) }
@@ -60,7 +65,7 @@ extension StoredBody {
             try export(to: path, overwrite: overwrite, modified: modified)
         } catch  where error.errno == ENOENT {
             // To the same target, or to another one; else it is the target's folder that does not exist.
-            if FileStatus(at: target)?.identity == file.status?.identity { return }
+            if isNamed(target) { return }
             try export(to: path, overwrite: overwrite, mode: .copy, modified: modified)
         }
     }

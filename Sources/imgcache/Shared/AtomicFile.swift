@@ -4,9 +4,9 @@ import ImageCache
 
 /// Writes small files atomically. Devices and pipes are written directly.
 enum AtomicFile {
-    /// - Parameter mode: The file's mode, before the umask.
+    /// - Parameter mode: The file's mode, before the umask; `nil` for the permissions of the file that it replaces, otherwise 0666.
     /// - Throws: ``Failure`` with exit code 6.
-    static func write(_ bytes: [UInt8], to path: String, overwrite: Bool, mode: UInt32 = 0o666) throws {
+    static func write(_ bytes: [UInt8], to path: String, overwrite: Bool, mode: UInt32? = nil) throws {
         // Opening a FIFO waits for a reader.
         BlockingSection.enter()
         defer { BlockingSection.leave() }
