@@ -112,19 +112,48 @@ struct FileProgressTests {
         for id in 0...1 { _ = run.update(id, Self.progress(.storing, 100, of: 100), at: 1) }
         run.finish(0, size: 100, at: 1)
         _ = run.update(0, Self.progress(.storing, 100, of: 100), at: 1)
-        let lines = run.lines(width: 80, at: 1, of: Self.two)
+        let lines = run.lines(width: 80, rows: 24, at: 1, of: Self.two)
         #expect(lines.count == 2)
         #expect(lines[0].hasPrefix("total 1 of 2") && lines[1].hasPrefix("file1"))
         run.finish(1, size: 100, at: 1)
-        #expect(run.lines(width: 80, at: 1, of: Self.two).map { $0.hasPrefix("total 2 of 2") } == [true])
+        #expect(run.lines(width: 80, rows: 24, at: 1, of: Self.two).map { $0.hasPrefix("total 2 of 2") } == [true])
+    }
+
+    @Test(arguments: [
+        (0, 0, 0), (1, 0, 0), (2, 1, 1), (3, 2, 1), (5, 4, 1), (9, 8, 1), (10, 9, 1), (24, 9, 1), (200, 9, 1),
+    ])
+    func `there are at most as many progress lines as the terminal has rows above the cursor`(
+        rows: Int, ofSeveral: Int, ofOne: Int
+    ) {
+        for (isSeveral, files, expected) in [(true, 12, ofSeveral), (false, 1, ofOne)] {
+            var run = RunProgress(isSeveral: isSeveral)
+            for id in 0..<files { run.begin(id, name: "file\(id)", at: 0) }
+            let lines = run.lines(width: 80, rows: rows, at: 0, of: (files, true))
+            #expect(lines.count == expected)
+            if isSeveral, let first = lines.first { #expect(first.hasPrefix("total 0 of 12")) }
+        }
+    }
+
+    @Test(arguments: [
+        ("xterm-256color", true), ("linux", true), ("vt100", true), ("dumb", false), ("", false), (nil, false),
+    ] as [(String?, Bool)])
+    func `progress is redrawn on terminals that can move their cursor`(term: String?, isRedrawn: Bool) {
+        #expect(Output.movesCursor(term: term) == isRedrawn)
+    }
+
+    @Test(arguments: [(7, false), (8, true), (0, false), (-1, false)] as [(Int32, Bool)])
+    func `a process is in the background if another group has the foreground of its terminal`(
+        foreground: Int32, isBackground: Bool
+    ) {
+        #expect(Output.isBackground(7, foreground: foreground) == isBackground)
     }
 
     @Test func `a single finished file leaves no progress line`() {
         var run = RunProgress(isSeveral: false)
         run.begin(0, name: "a", at: 0)
-        #expect(run.lines(width: 80, at: 0, of: (1, true)).count == 1)
+        #expect(run.lines(width: 80, rows: 24, at: 0, of: (1, true)).count == 1)
         run.finish(0, size: nil, at: 0)
-        #expect(run.lines(width: 80, at: 0, of: (1, true)).isEmpty)
+        #expect(run.lines(width: 80, rows: 24, at: 0, of: (1, true)).isEmpty)
         #expect(run.plainLine(at: 0, of: (1, true)) == nil)
     }
 

@@ -22,12 +22,11 @@ import Testing
     }
 
     private func errorOutput(
-        of arguments: [String], columns: UInt16 = 100, environment: [String: String] = [:]
+        of arguments: [String], columns: UInt16 = 100, rows: UInt16 = 24, environment: [String: String] = [:]
     ) async throws -> (outcome: CommandRunner.Outcome, screen: String) {
         var command = work.command
         command.environment.merge(environment) { $1 }
-        command.environment["TERM"] = "xterm"
-        let terminal = try PseudoTerminal(columns: columns)
+        let terminal = try PseudoTerminal(columns: columns, rows: rows)
         let process = try command.start(["fetch"] + arguments, terminal: terminal)
         let outcome = await CommandRunner.outcome(of: process)
         return (outcome, await terminal.wholeText())
@@ -125,10 +124,8 @@ import Testing
         let origin = try origin { $0.bodyGate = (1_000_000, gate) }
         try work.directory.write(
             (1...3).map { origin.url("/\($0).bin") + "\n" }.joined(), to: "output/list")
-        var command = work.command
-        command.environment["TERM"] = "xterm"
         let terminal = try PseudoTerminal(columns: 100)
-        let process = try command.start(["fetch", "-i", "list", "-d", "set", "-j", "1"], terminal: terminal)
+        let process = try work.command.start(["fetch", "-i", "list", "-d", "set", "-j", "1"], terminal: terminal)
         #expect(await eventually { terminal.text.contains("of 8.58 MiB") }, "\(terminal.text)")
         #expect(terminal.text.contains("total 0 of 3"))
         #expect(origin.requests.filter { $0.request.method == "HEAD" }.count == 2)
@@ -212,6 +209,24 @@ import Testing
         for line in visible.split(whereSeparator: { $0 == "\n" || $0 == "\r" || $0 == "\r\n" }) {
             #expect(line.count <= 40, "\(line)")
         }
+    }
+
+    @Test(arguments: ["dumb", ""])
+    func `a terminal that cannot move its cursor gets no escape sequences`(term: String) async throws {
+        let origin = try origin()
+        let urls = [origin.url("/one.bin"), origin.url("/two.bin")]
+        let (outcome, screen) = try await errorOutput(of: urls, environment: ["TERM": term])
+        #expect(outcome.ending == .exited(0))
+        #expect(!screen.contains("\u{1B}"), "\(screen)")
+    }
+
+    @Test func `no more progress lines are drawn than the terminal can redraw`() async throws {
+        let origin = try origin()
+        let urls = (1...9).map { origin.url("/\($0).bin") }
+        let (outcome, screen) = try await errorOutput(of: urls, rows: 5)
+        #expect(outcome.ending == .exited(0))
+        let moves = screen.matches(of: /\u{1B}\[([0-9]+)A/).compactMap { Int($0.output.1) }
+        #expect(moves.max().map { $0 <= 4 } == true, "\(moves)")
     }
 
     @Test func `control characters in a file name do not reach the terminal`() async throws {

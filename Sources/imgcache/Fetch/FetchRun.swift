@@ -103,12 +103,13 @@ struct FetchRun: Sendable {
         return display
     }
 
-    /// Lines that are redrawn on a terminal. Otherwise, and with `-v`, single lines at longer intervals.
+    /// Lines that are redrawn on a terminal that can do that. Otherwise, and with `-v`, single lines at longer intervals.
     private var progressStyle: ProgressDisplay.Style? {
         let messages = options.fetching.messages
         if options.progress.jsonProgress { return .reported }
         if messages.quiet { return nil }
-        if Output.isTerminal(STDERR_FILENO), !messages.verbose { return .redrawn }
+        let term = getenv("TERM").map { String(cString: $0) }
+        if Output.isTerminal(STDERR_FILENO), Output.movesCursor(term: term), !messages.verbose { return .redrawn }
         // With -v, the exchange reports its retries itself.
         return .printed(retries: !isSeveral && !messages.verbose)
     }

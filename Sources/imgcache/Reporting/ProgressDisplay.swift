@@ -5,8 +5,8 @@ import ImageCache
 /// The progress on standard error.
 ///
 /// On a terminal, the lines of ``RunProgress`` are redrawn ten times a second. They appear 200 ms after the start, so that fast downloads
-/// print nothing. Otherwise, one line is printed every 10 seconds, and one for each retry of a single file. For a program, the figures are a line
-/// of JSON on standard output, ten times a second.
+/// print nothing. In the background of a shell, nothing is drawn. Otherwise, one line is printed every 10 seconds, and one for each retry of
+/// a single file. For a program, the figures are a line of JSON on standard output, ten times a second.
 ///
 /// The display asks the downloads for their progress ten times a second. A task for each download that watches it would make the run of a list
 /// of small files cost half as much again.
@@ -150,19 +150,27 @@ final class ProgressDisplay: Sendable {
     private func erase() {
         state.withLock { state in
             guard state.drawnLines > 0 else { return }
-            Output.write("\r\u{1B}[\(state.drawnLines)A\u{1B}[J", to: STDERR_FILENO)
+            if !Output.isInBackground(of: STDERR_FILENO) {
+                Output.write("\r\u{1B}[\(state.drawnLines)A\u{1B}[J", to: STDERR_FILENO)
+            }
             state.drawnLines = 0
         }
     }
 
     private func draw() {
         let width = Output.width(of: STDERR_FILENO)
+        let rows = Output.height(of: STDERR_FILENO)
         let now = Self.now
         let count = fileCount()
         state.withLock { state in
             // Cancelled in the meantime, so the lines have been erased.
             guard !Task.isCancelled else { return }
-            let lines = state.progress.lines(width: width - 1, at: now, of: count)
+            guard !Output.isInBackground(of: STDERR_FILENO) else {
+                // The lines above the cursor are those of the shell and of other programs.
+                state.drawnLines = 0
+                return
+            }
+            let lines = state.progress.lines(width: width - 1, rows: rows, at: now, of: count)
             guard !lines.isEmpty || state.drawnLines > 0 else { return }
             var text = state.drawnLines > 0 ? "\r\u{1B}[\(state.drawnLines)A" : ""
             for (index, line) in lines.enumerated() {

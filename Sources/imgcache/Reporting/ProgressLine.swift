@@ -36,7 +36,7 @@ struct ProgressLine: Equatable, Sendable {
     /// Parts are omitted if they leave too little room for the name: first the position at which the download resumed, then the bytes.
     /// Percent, rate and remaining time are kept longest. The bar takes free space after the name, so that it moves no other part.
     func text(width: Int) -> String {
-        let width = max(width, 10)
+        let width = max(width, 0)
         let name = name.forTerminal
         let columns = TerminalColumns.count(of: name)
         for (fields, least) in layouts(width: width, nameColumns: columns) {

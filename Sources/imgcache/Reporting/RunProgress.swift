@@ -6,7 +6,7 @@ struct RunProgress: Sendable {
     /// The number of files so far, and true if it is final.
     typealias FileCount = (count: Int, isComplete: Bool)
 
-    /// The maximum number of running files with a line each. More lines than the terminal has could not be redrawn.
+    /// The maximum number of running files with a line each.
     private static let mostLines = 8
 
     private var files: [Int: FileProgress] = [:]
@@ -95,9 +95,13 @@ struct RunProgress: Sendable {
     // MARK: Lines
 
     /// The lines on a terminal: one for all files if there may be several, then one for each running file.
-    func lines(width: Int, at now: Double, of count: FileCount) -> [String] {
-        let lines = order.prefix(Self.mostLines).compactMap { files[$0]?.line(at: now).text(width: width) }
-        return isSeveral ? [total(at: now, of: count).text(width: width)] + lines : lines
+    ///
+    /// - Parameter rows: The height of the terminal. The cursor is in the row after the lines, and a line that has scrolled out of the terminal
+    ///   cannot be redrawn.
+    func lines(width: Int, rows: Int, at now: Double, of count: FileCount) -> [String] {
+        var lines = order.prefix(Self.mostLines).compactMap { files[$0]?.line(at: now) }
+        if isSeveral { lines.insert(total(at: now, of: count), at: 0) }
+        return lines.prefix(max(0, rows - 1)).map { $0.text(width: width) }
     }
 
     /// The line if lines cannot be redrawn; `nil` if no file is being downloaded.

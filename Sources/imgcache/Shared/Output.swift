@@ -88,12 +88,28 @@ enum Output {
     static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
     /// The width of the terminal on `descriptor` in columns; otherwise `$COLUMNS`, otherwise 80.
-    static func width(of descriptor: Int32) -> Int {
+    static func width(of descriptor: Int32) -> Int { size(of: descriptor, \.ws_col, variable: "COLUMNS") ?? 80 }
+
+    /// The height of the terminal on `descriptor` in rows; otherwise `$LINES`, otherwise 24.
+    static func height(of descriptor: Int32) -> Int { size(of: descriptor, \.ws_row, variable: "LINES") ?? 24 }
+
+    private static func size(of descriptor: Int32, _ part: KeyPath<winsize, UInt16>, variable: String) -> Int? {
         var size = winsize()
-        if ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 { return Int(size.ws_col) }
-        if let columns = getenv("COLUMNS").flatMap({ Int(String(cString: $0)) }), columns > 0 { return columns }
-        return 80
+        if ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size[keyPath: part] > 0 { return Int(size[keyPath: part]) }
+        return getenv(variable).flatMap { Int(String(cString: $0)) }.flatMap { $0 > 0 ? $0 : nil }
     }
+
+    /// True if a terminal, by its `$TERM`, can move the cursor.
+    static func movesCursor(term: String?) -> Bool { term != nil && term != "" && term != "dumb" }
+
+    /// True if `descriptor` is the terminal of this process, and another process group has its foreground.
+    static func isInBackground(of descriptor: Int32) -> Bool {
+        isBackground(getpgrp(), foreground: tcgetpgrp(descriptor))
+    }
+
+    /// - Parameter foreground: The answer of tcgetpgrp(3): -1 for what is not the terminal of this process, and 0 for a group of another
+    ///   container.
+    static func isBackground(_ group: pid_t, foreground: pid_t) -> Bool { foreground > 0 && foreground != group }
 }
 
 extension String {

@@ -47,12 +47,14 @@ public struct CommandRunner: Sendable {
         self.workingDirectory = workingDirectory
     }
 
-    /// Starts the command and returns at once.
+    /// Starts the command and returns at once. With a terminal, `$TERM` is xterm, unless ``environment`` has another one.
     public func start(
         _ arguments: [String], input: String? = nil, terminal: PseudoTerminal? = nil
     ) throws -> ChildProcess {
-        try ChildProcess(
-            Self.executable, arguments, environment: wholeEnvironment, input: input,
+        var whole = wholeEnvironment
+        if terminal != nil { whole["TERM"] = environment["TERM"] ?? "xterm" }
+        return try ChildProcess(
+            Self.executable, arguments, environment: whole, input: input,
             workingDirectory: workingDirectory, terminal: terminal)
     }
 
@@ -85,8 +87,8 @@ public struct CommandRunner: Sendable {
     /// The test's own environment without what would change the command's behaviour by accident.
     private var wholeEnvironment: [String: String] {
         let disturbing: Set<String> = [
-            "XDG_CACHE_HOME", "IMGCACHE_CAPACITY", "NETRC", "NO_COLOR", "COLUMNS", "CURL_CA_BUNDLE", "SSL_CERT_FILE",
-            "SSL_CERT_DIR",
+            "XDG_CACHE_HOME", "IMGCACHE_CAPACITY", "NETRC", "NO_COLOR", "COLUMNS", "LINES", "CURL_CA_BUNDLE",
+            "SSL_CERT_FILE", "SSL_CERT_DIR",
         ]
         var result = ProcessInfo.processInfo.environment.filter {
             !disturbing.contains($0.key) && !$0.key.lowercased().hasSuffix("_proxy")

@@ -10,7 +10,7 @@ public final class PseudoTerminal: Sendable {
     private let slave: Int32
     private let collected: Locked<[UInt8]>
 
-    public init(columns: UInt16 = 80) throws {
+    public init(columns: UInt16 = 80, rows: UInt16 = 24) throws {
         // Equivalents of posix_openpt, unlockpt and ptsname, which Glibc's module map omits.
         let (setLock, getNumber) = (UInt(0x4004_5431), UInt(0x8004_5430))
         let master = Glibc.open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
@@ -22,7 +22,7 @@ public final class PseudoTerminal: Sendable {
         path = "/dev/pts/\(number)"
         slave = Glibc.open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard slave >= 0 else { throw SystemCallFailure("open \(path)") }
-        var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+        var size = winsize(ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
         _ = ioctl(slave, UInt(TIOCSWINSZ), &size)
         let collected = Locked<[UInt8]>([])
         self.collected = collected
