@@ -154,6 +154,18 @@ import Testing
         #expect(try await work.command.run(arguments + ["--force"]).ending == .exited(0))
     }
 
+    @Test func `a source that is given twice is made once, and its path is printed twice`() async throws {
+        let origin = try origin()
+        let file = try work.directory.write("", to: "b.jpg")
+        try Data(jpeg).write(to: URL(filePath: file))
+        let url = origin.url("/a.jpg")
+        let outcome = try await work.run("thumb", "-d", "out", url, file, url, file)
+        #expect(outcome.ending == .exited(0) && outcome.errorOutput.isEmpty, "\(outcome)")
+        #expect(outcome.lines == ["out/a.jpg", "out/b.jpg", "out/a.jpg", "out/b.jpg"])
+        let refused = try await work.run("thumb", "-d", "out", file, file)
+        #expect(refused.ending == .exited(6) && refused.allLines == ["", ""], "\(refused)")
+    }
+
     @Test func `-o - writes the bytes to standard output, and nothing else`() async throws {
         let file = try work.directory.write("", to: "a.jpg")
         try Data(jpeg).write(to: URL(filePath: file))

@@ -5,6 +5,7 @@ import Glibc
 import HTTPSemantics
 import ImageCache
 import ImageCodec
+import TextIdentity
 import Units
 
 /// Runs `imgcache thumb`: renders several sources concurrently, with results in the order given. The first failure determines the exit
@@ -21,6 +22,8 @@ struct ThumbRun: Sendable {
     /// Held while the cache is opened, which may wait for other processes. Its cancellation does not need it.
     private let opening = Locked(())
     private let isolated: IsolatedFiles
+    /// The sources that are given more than once, as far as they have been started.
+    private let started = Locked<[ByteText: Task<ThumbResult, Never>]>([:])
 
     init(options: ThumbCommand) {
         self.options = options
@@ -49,9 +52,11 @@ struct ThumbRun: Sendable {
         interruption.onSignal { cache.withLock { $0 }?.cancelAll() }
         let reporter = Reporter<ThumbResult>(options.result, printsLines: !writesToStandardOutput)
         let queue = WorkQueue(sources)
+        var counted: Set<ByteText> = []
+        let repeated = Set(sources.map(\.asBytes).filter { !counted.insert($0).inserted })
         let status = await reporter.run(queue, width: options.batch.width(usually: Self.usualWidth), interruption) {
             source, _ in
-            await make(source)
+            repeated.contains(source.asBytes) ? await makeOnce(source) : await make(source)
         }
         if let cache = cache.withLock({ $0 }) { await cache.close() }
         return status
@@ -76,6 +81,17 @@ struct ThumbRun: Sendable {
     private var keepsAnimation: Bool { options.animation.anim && options.decoding.frame == nil }
 
     // MARK: One source
+
+    /// The result of a source, which is the same whenever the source occurs.
+    private func makeOnce(_ source: String) async -> ThumbResult {
+        let task = started.withLock { started in
+            if let task = started[source.asBytes] { return task }
+            let task = Task { await make(source) }
+            started[source.asBytes] = task
+            return task
+        }
+        return await task.value
+    }
 
     private func make(_ source: String) async -> ThumbResult {
         var result = ThumbResult(source: FileRequest(source).urlWithoutUserinfo)
