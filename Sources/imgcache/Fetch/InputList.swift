@@ -1,10 +1,12 @@
 import Digests
 import Glibc
 
-/// The URLs of `-i/--input-file`: one per line, `-` for standard input. Blank lines and `#` comments are skipped.
+/// The URLs of `-i/--input-file`: one per line, `-` for standard input. Blank lines, `#` comments and a byte order
+/// mark are skipped.
 enum InputList {
     static func urls(in text: String) -> [String] {
-        text.split(whereSeparator: \.isNewline).compactMap { line in
+        let text = text.first == "\u{FEFF}" ? text.dropFirst() : text[...]
+        return text.split(whereSeparator: \.isNewline).compactMap { line in
             var line = line.drop(while: \.isWhitespace)
             while let last = line.last, last.isWhitespace { line.removeLast() }
             return line.isEmpty || line.first == "#" ? nil : String(line)
