@@ -200,6 +200,16 @@ import Testing
         #expect(request["Authorization"] == nil && request["Cookie"] == nil)
     }
 
+    @Test(arguments: ["-", "/dev/stdout"])
+    func `zsync -o with standard output writes the control file there, and nothing else`(name: String) async throws {
+        let file = try write(Self.bytes(7, 300_000), "file.bin")
+        let made = try await work.run("zsync", "-o", name, file)
+        #expect(made.ending == .exited(0) && made.errorOutput.isEmpty, "\(made)")
+        #expect(work.outputNames == ["file.bin"])
+        #expect(try await work.run("zsync", file).ending == .exited(0))
+        expect(work.output("file.bin.zsync"), made.outputBytes)
+    }
+
     @Test func `an unreadable seed is reported`() async throws {
         try await publish(Self.bytes(6, 300_000))
         let outcome = try await work.fetch("--zsync", "auto", "--seed", work.output("none"), nginx.url("/image.bin"))

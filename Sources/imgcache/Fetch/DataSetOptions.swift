@@ -66,6 +66,10 @@ struct DataSetOptions: ParsableArguments {
 
     func validate() throws {
         guard tree?.isEmpty != true else { throw ValidationError("--tree takes a folder.") }
+        for (option, file) in [("--failed", failed), ("--report", report)] where file == "-" {
+            throw ValidationError(
+                "\(option) takes a file: standard output has the paths. Use ./- for a file of that name.")
+        }
         if let baseURL, !baseURL.isWebURL || baseURL.contains("?") {
             throw ValidationError("--base-url takes the http or https URL of a folder, without a query.")
         }

@@ -1,7 +1,5 @@
 import ConcurrencyPrimitives
 import Digests
-import DiskStore
-import Glibc
 import HTTPSemantics
 import ImageCache
 import ImageCodec
@@ -65,10 +63,7 @@ struct ThumbRun: Sendable {
     /// The number of concurrent sources. It is small, because their originals are large in memory.
     private static let usualWidth = 8
 
-    private var writesToStandardOutput: Bool {
-        guard let file = options.output.file else { return false }
-        return file == "-" || (try? ExportTarget(file)) == .descriptor(STDOUT_FILENO)
-    }
+    private var writesToStandardOutput: Bool { options.output.file.map(OutputDestination.isStandardOutput) ?? false }
 
     /// The path of a source's thumbnail in a folder.
     private func path(of source: String, in directory: String) -> String {

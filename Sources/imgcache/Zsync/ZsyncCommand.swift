@@ -19,7 +19,8 @@ struct ZsyncCommand: ParsableCommand {
 
     @Option(
         name: [.customShort("o"), .customLong("output")],
-        help: ArgumentHelp("Write the control file of the only file here.", valueName: "file"))
+        help: ArgumentHelp(
+            "Write the control file of the only file here; '-' is standard output.", valueName: "file"))
     var output: String?
 
     @Option(
@@ -51,8 +52,13 @@ struct ZsyncCommand: ParsableCommand {
         for path in files {
             do {
                 let target = output ?? "\(path).zsync"
-                try AtomicFile.write(try control(of: path).encoded, to: target, overwrite: force)
-                Output.line(target)
+                let control = try control(of: path).encoded
+                if OutputDestination.isStandardOutput(target) {
+                    Output.result(control)
+                } else {
+                    try AtomicFile.write(control, to: target, overwrite: force)
+                    Output.line(target)
+                }
             } catch {
                 Output.error("\(error)")
                 if status == .done { status = ExitStatus(error) }
