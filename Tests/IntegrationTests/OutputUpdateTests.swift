@@ -101,6 +101,21 @@ import Testing
 
     @Test(
         .enabled(if: Tmpfs.unavailableReason == nil, "\(Tmpfs.unavailableReason ?? "")"),
+        arguments: [["-o", "file"], ["-d", "."], ["-d", "new"], ["-O"], ["--tree", "."]])
+    func `a target that may not be written is refused before the transfer`(options: [String]) async throws {
+        let disk = try Tmpfs(size: 1 << 20)
+        try disk.setReadOnly(true)
+        let origin = try origin()
+        var command = work.command
+        command.workingDirectory = disk.path
+        let outcome = try await command.run(["fetch"] + options + [origin.url("/file.bin")])
+        #expect(outcome.ending == .exited(6), "\(outcome)")
+        #expect(outcome.errorOutput.contains("the current directory is on a read-only file system"), "\(outcome)")
+        #expect(origin.requests.isEmpty)
+    }
+
+    @Test(
+        .enabled(if: Tmpfs.unavailableReason == nil, "\(Tmpfs.unavailableReason ?? "")"),
         arguments: [["-o", "NAME"], ["-d", "FOLDER"]])
     func `a target without room is refused when the length is known`(options: [String]) async throws {
         let disk = try Tmpfs(size: 1 << 20)

@@ -60,6 +60,7 @@ enum OutputDestination: Sendable {
             try Self.check(folder: directory)
             self = try folder(directory, .tree)
         } else if options.remoteName {
+            try Self.check(folder: ".")
             self = try folder(".", .listed)
         } else {
             self = .cachedPath
