@@ -4,10 +4,30 @@ import Digests
 ///
 ///     0f4c…  shards/0001.tar
 ///     SHA256 (shards/0002.tar) = 9a1b…
+///
+/// It may be a signed text of OpenPGP (RFC 9580 section 7). The signature is not verified, and only lines that it covers are entries.
 package struct ChecksumList: Sendable {
+    /// The part of the list that the next line belongs to.
+    private enum Part {
+        /// Before the first entry.
+        case start
+        /// The entries of a list without a signature.
+        case entries
+        /// The fields above a signed text.
+        case fields
+        case signedText
+        case signature
+        case end
+    }
+
+    private static let signedTextBegins = "-----BEGIN PGP SIGNED MESSAGE-----"
+    private static let signatureBegins = "-----BEGIN PGP SIGNATURE-----"
+    private static let signatureEnds = "-----END PGP SIGNATURE-----"
+
     private let file: String
     private let base: String
     private var line = 0
+    private var part = Part.start
 
     /// - Parameters:
     ///   - file: The list's name, for errors.
@@ -23,11 +43,15 @@ package struct ChecksumList: Sendable {
         var text = text[...]
         if line == 1, text.first == "\u{FEFF}" { text.removeFirst() }
         if text.last == "\r" { text.removeLast() }
-        guard let first = text.first, first != "#" else { return nil }
         let position = ListPosition(file, line: line)
+        if try passesOver(text, position) { return nil }
+        // Lines that begin with a dash have this before it.
+        if part == .signedText, text.hasPrefix("- ") { text = text.dropFirst(2) }
+        guard let first = text.first, first != "#" else { return nil }
         guard let (digest, name) = Self.entry(text) else {
             throw ListError(position, "is not a checksum and a file name, as sha256sum writes them")
         }
+        if part == .start { part = .entries }
         do throws(RelativePath.Defect) {
             let path = try RelativePath.checked(name)
             var download = ListedDownload(base + Self.encoded(path), position: position)
@@ -39,14 +63,47 @@ package struct ChecksumList: Sendable {
         }
     }
 
+    /// Returns true for a line of the signature, or of what is around a signed text.
+    private mutating func passesOver(
+        _ text: some StringProtocol, _ position: ListPosition
+    ) throws(ListError) -> Bool {
+        let text = text.trimmed
+        switch part {
+        case .entries: return false
+        case .start:
+            guard text == Self.signedTextBegins else { return false }
+            part = .fields
+        case .fields:
+            guard text.isEmpty || text.hasPrefix("Hash:") else {
+                throw ListError(position, "is not the field Hash, which is all that is above a signed list")
+            }
+            if text.isEmpty { part = .signedText }
+        case .signedText:
+            guard text == Self.signatureBegins else { return false }
+            part = .signature
+        case .signature: if text == Self.signatureEnds { part = .end }
+        case .end:
+            guard text.isEmpty || text.hasPrefix("#") else {
+                throw ListError(position, "is below the signature, which does not cover it")
+            }
+        }
+        return true
+    }
+
     /// Counts a line that cannot be taken.
     mutating func skipLine() { line += 1 }
 
-    /// Returns true if the line is an entry of a checksum list.
-    static func isEntry(_ line: some StringProtocol) -> Bool { entry(line[...]) != nil }
+    /// Returns true if the line is an entry of a checksum list, or the first line of a signed one.
+    static func isLine(_ line: some StringProtocol) -> Bool {
+        entry(line[...]) != nil || line.trimmed == signedTextBegins
+    }
 
+    /// A backslash before an entry says that some characters of its name are escaped.
     private static func entry(_ line: some StringProtocol) -> (Digest, name: String)? {
-        tagged(line) ?? plain(line)
+        let isEscaped = line.utf8.first == UInt8(ascii: "\\")
+        let line = isEscaped ? line[line.utf8.index(after: line.startIndex)...] : line[...]
+        guard let (digest, name) = tagged(line) ?? plain(line) else { return nil }
+        return (digest, isEscaped ? unescaped(name) : name)
     }
 
     /// `SHA256 (name) = digits`
@@ -58,18 +115,15 @@ package struct ChecksumList: Sendable {
         return (digest, String(line[open.upperBound..<close.lowerBound]))
     }
 
-    /// `digits  name`, or `digits *name`; a backslash before them says that some characters of the name are escaped.
+    /// `digits  name`, or `digits *name`
     private static func plain(_ line: some StringProtocol) -> (Digest, name: String)? {
-        let isEscaped = line.utf8.first == UInt8(ascii: "\\")
-        let line = isEscaped ? line[line.utf8.index(after: line.startIndex)...] : line[...]
         let digits = line.prefix { $0.isASCII && $0.isHexDigit }
         let algorithm = DigestAlgorithm.allCases.first { 2 * $0.byteCount == digits.utf8.count }
         guard let algorithm, let digest = Digest(algorithm, hexadecimal: digits) else { return nil }
         let rest = line[digits.endIndex...]
         let marks = rest.utf8.prefix(2)
         guard marks.elementsEqual("  ".utf8) || marks.elementsEqual(" *".utf8) else { return nil }
-        let name = String(rest[marks.endIndex...])
-        return (digest, isEscaped ? unescaped(name) : name)
+        return (digest, String(rest[marks.endIndex...]))
     }
 
     private static func unescaped(_ name: String) -> String {

@@ -64,9 +64,9 @@ package struct DownloadListReader: Sendable {
             defer { form = .checksums(list) }
             return try list.take(text)
         case .lines(var list):
-            if !hasEntry, ChecksumList.isEntry(text) {
+            if !hasEntry, ChecksumList.isLine(text) {
                 throw ListError(
-                    ListPosition(file, line: line), "is a checksum and a name; such a list needs --base-url")
+                    ListPosition(file, line: line), "is of a list of checksums; such a list needs --base-url")
             }
             defer {
                 hasEntry = hasEntry || list.isOpen

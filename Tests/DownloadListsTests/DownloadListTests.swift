@@ -64,12 +64,66 @@ struct DownloadListTests {
         #expect(list.map { $0.digest?.algorithm } == [.sha256, .sha256, .sha512, .sha256])
     }
 
+    @Test func `an escaped name is the same with and without --tag`() throws {
+        for (written, name) in [("b\\\\c.txt", "b\\c.txt"), ("\\\\\\\\", "\\\\"), ("a (1) = b", "a (1) = b")] {
+            let list = try downloads(
+                "\\\(Self.sum)  \(written)\n\\SHA256 (\(written)) = \(Self.sum)\r\n", base: "http://a")
+            #expect(list.map(\.output) == [name, name])
+            #expect(list.map(\.digest) == [Self.digest, Self.digest])
+        }
+        // Without the mark, a backslash is itself.
+        #expect(try downloads("SHA256 (b\\\\c) = \(Self.sum)\n", base: "http://a").map(\.output) == ["b\\\\c"])
+    }
+
+    private static let signed = """
+        -----BEGIN PGP SIGNED MESSAGE-----
+        Hash: SHA512
+
+        \(sum)  first
+        # comment
+
+        SHA256 (second) = \(sum)
+        -----BEGIN PGP SIGNATURE-----
+
+        iQIzBAEBCgAdFiEE
+        =abcd
+        -----END PGP SIGNATURE-----
+        """
+
+    @Test(arguments: ["\n", "\r\n"])
+    func `a signed list of checksums has the entries of its text`(end: String) throws {
+        let text = Self.signed.replacing("\n", with: end)
+        for list in [text, text + end, "\u{FEFF}" + text, "# first\(end)\(end)\(text)\(end)# last\(end)"] {
+            let entries = try downloads(list, base: "http://a")
+            #expect(entries.map(\.output) == ["first", "second"])
+            #expect(entries.map(\.digest) == [Self.digest, Self.digest])
+        }
+    }
+
+    @Test func `an escaped dash in a signed list is no part of its line`() throws {
+        let text = "-----BEGIN PGP SIGNED MESSAGE-----\n\n- # comment\n- \(Self.sum)  -x\n"
+        #expect(try downloads(text, base: "http://a").map(\.output) == ["-x"])
+    }
+
+    private static let (begin, signature) = ("-----BEGIN PGP SIGNED MESSAGE-----", "-----BEGIN PGP SIGNATURE-----")
+
+    @Test(arguments: [
+        // The signature covers neither what is before nor what is after the text.
+        ("\(sum)  a\n\(begin)\n", 2), ("\(signed)\n\(sum)  a\n", 13), ("\(signed)\n\(begin)\n", 13),
+        ("\(begin)\nHash: SHA512\n\(sum)  a\n", 3), ("\(begin)\n\n\(begin)\n", 3), ("\(signature)\n", 1),
+        ("- \(sum)  a\n", 1),
+    ])
+    func `a line outside of a signed text is an error with its position`(text: String, line: Int) throws {
+        let error = try #require(throws: ListError.self) { try downloads(text, base: "http://a") }
+        #expect(error.position == ListPosition("list", line: line), "\(error)")
+    }
+
     @Test(arguments: [
         ("http://a/x\n out=../x", 2), ("http://a/x\n out=/etc/x", 2), ("http://a/x\n dir=/tmp\n out=x", 2),
         ("http://a/x\n out=a/../../x", 2), ("http://a/x\n out=a//b", 2), ("http://a/x\n out=.imgcache/x", 2),
         ("http://a/x\n checksum=sha-256=12", 2), ("http://a/x\n checksum=crc=12", 2), ("http://a/x\n checksum=1", 2),
         (" out=x", 1), ("http://a/x\n header=secret", 2), ("http://a/\u{0}\n\n out=a\u{7}b", 3),
-        ("\(sum)  a", 1),
+        ("\(sum)  a", 1), ("\\SHA256 (a) = \(sum)", 1), (signed, 1),
     ])
     func `an invalid line is an error with its position`(text: String, line: Int) throws {
         let error = try #require(throws: ListError.self) { try downloads(text) }
