@@ -21,8 +21,8 @@ StrPath = Union[str, "os.PathLike[str]"]
 class Item:
     """The result for one URL of a run.
 
-    Either `path` is the file and `error` is None, or `error` is the reason and `path` is None. `source` says where the bytes came from:
-    "network", "resumed", "fresh", "revalidated" and others.
+    `url` is the URL as it was given. Either `path` is the file and `error` is None, or `error` is the reason and `path` is None. `source`
+    says where the bytes came from: "network", "resumed", "fresh", "revalidated" and others.
     """
 
     url: str
@@ -67,9 +67,10 @@ def fetch(
     tqdm if that is installed, as in a notebook; otherwise by the command. `options` are further options of `imgcache fetch`, such as
     `["--offline"]`.
     """
-    words = ["--sha256", sha256] if sha256 is not None else []
+    # With "=", a value may begin with a dash.
+    words = ["--sha256=" + sha256] if sha256 is not None else []
     for mirror in mirrors:
-        words += ["--mirror", mirror]
+        words.append("--mirror=" + mirror)
     if output is not None:
         # For the command, "-" is standard output.
         words.append("--output=" + (os.path.join(".", output) if os.fspath(output) == "-" else os.fspath(output)))
@@ -98,18 +99,61 @@ def fetch_all(
     A failed URL is an item with an error; the others are still downloaded. The files are put into `directory`, or stay in the cache. If
     the iteration is abandoned, running downloads are interrupted, and the next call resumes them. `urls` is read to its end first.
     """
-    words = ["--directory", os.fspath(directory)] if directory is not None else []
+    words = ["--directory=" + os.fspath(directory)] if directory is not None else []
     if parallel is not None:
-        words += ["--parallel", str(parallel)]
+        words.append(f"--parallel={parallel}")
     words += _common_words(cache_dir, options)
     listed = list(urls)
     for url in listed:
         # Another line of the list could be something other than a URL.
-        if not url.startswith(("http://", "https://")) or any(character.isspace() for character in url):
+        if not url.lower().startswith(("http://", "https://")) or any(character.isspace() for character in url):
             raise error_for(2, f"{url!r} is not an http or https URL", kind="invalid-request", url=url)
     if not listed:
         return iter(())
-    return _items([*words, "--input-file", "-"], "".join(url + "\n" for url in listed), progress, show_progress)
+    given = _Given(listed)
+    if given.is_ambiguous:
+        words.append("--ordered")
+    return _items([*words, "--input-file", "-"], given, progress, show_progress)
+
+
+class _Given:
+    """The URLs of a list by their names in the command's results, which have no user and password."""
+
+    # The name of the list in the command's results.
+    _list = "standard input:"
+
+    def __init__(self, urls: list[str]) -> None:
+        self.urls = urls
+        names = [self._name(url) for url in urls]
+        changed = {name for name, url in zip(names, urls) if name != url}
+        self._waiting: dict[str, list[str]] = {}
+        for name, url in zip(names, urls):
+            if name in changed:
+                self._waiting.setdefault(name, []).append(url)
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """True if several URLs have the same name: then the results must come in the order of the list."""
+        return any(len(set(urls)) > 1 for urls in self._waiting.values())
+
+    def url(self, name: str) -> str:
+        """Returns the URL of the next result with a name."""
+        if waiting := self._waiting.get(name):
+            return waiting.pop(0)
+        line = name.removeprefix(self._list)
+        # A line that the command cannot read.
+        return self.urls[int(line) - 1] if line != name and line.isdecimal() else name
+
+    def message(self, text: str) -> str:
+        """Returns a message without the position in the list."""
+        line, separator, rest = text.removeprefix(self._list).partition(": ")
+        return rest if separator and line.isdecimal() and text.startswith(self._list) else text
+
+    @staticmethod
+    def _name(url: str) -> str:
+        scheme, separator, rest = url.partition("://")
+        end = min((rest.index(mark) for mark in "/?" if mark in rest), default=len(rest))
+        return scheme + separator + rest[:end].rpartition("@")[2] + rest[end:]
 
 
 def _common_words(cache_dir: StrPath | None, options: Sequence[str]) -> list[str]:
@@ -129,9 +173,9 @@ def _bar() -> Any:
 
 
 def _items(
-    words: list[str], text: str | None, progress: ProgressCallback | None, show_progress: bool
+    words: list[str], given: _Given | None, progress: ProgressCallback | None, show_progress: bool
 ) -> Iterator[Item]:
-    """Runs `imgcache fetch --json` with standard input `text`, and yields its results."""
+    """Runs `imgcache fetch --json` with a list on standard input, and yields its results."""
     bar = _bar() if show_progress else None
 
     def tell(now: Progress) -> None:
@@ -143,27 +187,27 @@ def _items(
 
     try:
         if bar is None and progress is None:
-            yield from _run([*([] if show_progress else ["--quiet"]), *words], text, None, show_progress)
+            yield from _run([*([] if show_progress else ["--quiet"]), *words], given, None, show_progress)
         else:
-            yield from _run(["--quiet", "--json-progress", *words], text, tell, False)
+            yield from _run(["--quiet", "--json-progress", *words], given, tell, False)
     finally:
         if bar is not None:
             bar.close()
 
 
-def _run(words: list[str], text: str | None, tell: ProgressCallback | None, is_shown: bool) -> Iterator[Item]:
+def _run(words: list[str], given: _Given | None, tell: ProgressCallback | None, is_shown: bool) -> Iterator[Item]:
     # Imported here: an import of the package takes a few milliseconds less.
     import subprocess
     import tempfile
 
     # Files in place of pipes: nothing waits for a reader.
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as messages:
-        if text is not None:
-            given.write(text.encode())
-            given.seek(0)
+    with tempfile.TemporaryFile() as lines, tempfile.TemporaryFile() as messages:
+        if given is not None:
+            lines.write("".join(url + "\n" for url in given.urls).encode())
+            lines.seek(0)
         child = subprocess.Popen(
             [program(), "fetch", "--json", *words],
-            stdin=given,
+            stdin=lines,
             stdout=subprocess.PIPE,
             stderr=None if is_shown else messages,
         )
@@ -180,7 +224,7 @@ def _run(words: list[str], text: str | None, tell: ProgressCallback | None, is_s
                     if tell is not None:
                         tell(Progress(result["received"], result.get("total"), result["finished"], result["files"]))
                     continue
-                item = _item(result)
+                item = _item(result, given)
                 has_failed = has_failed or item.error is not None
                 yield item
             status = child.wait()
@@ -190,10 +234,13 @@ def _run(words: list[str], text: str | None, tell: ProgressCallback | None, is_s
             raise _failure(status, messages)
 
 
-def _item(result: dict[str, Any]) -> Item:
-    url: str = result["url"]
+def _item(result: dict[str, Any], given: _Given | None) -> Item:
+    name: str = result["url"]
+    url = name if given is None else given.url(name)
     if "error" in result:
-        return Item(url, error=error_for(result["exit_code"], result["error"], kind=result.get("kind"), url=url))
+        message = result["error"] if given is None else given.message(result["error"])
+        status = result.get("status")
+        return Item(url, error=error_for(result["exit_code"], message, kind=result.get("kind"), url=name, status=status))
     path = result.get("output") or result.get("path")
     return Item(url, path=Path(path) if path else None, size=result.get("size"), source=result.get("source"))
 

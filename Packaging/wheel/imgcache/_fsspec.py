@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import errno
 import os
 from typing import IO, Any
 
 from fsspec.implementations.chained import ChainedFileSystem
 
+from imgcache._errors import StatusError
 from imgcache._fetch import fetch
 
 
@@ -44,4 +46,10 @@ class ImgcacheFileSystem(ChainedFileSystem):
         return [info] if detail else [info["name"]]
 
     def _fetch(self, path: str) -> str:
-        return os.fspath(fetch(path, cache_dir=self.cache_dir, options=self.options))
+        try:
+            return os.fspath(fetch(path, cache_dir=self.cache_dir, options=self.options))
+        except StatusError as error:
+            if error.status not in (404, 410):
+                raise
+            # fsspec takes this, and no other error, for a file that does not exist.
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), error.url) from error

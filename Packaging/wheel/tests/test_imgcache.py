@@ -5,6 +5,7 @@ Run them with pytest, or with `python3 -m unittest discover -s Packaging/wheel/t
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import http.server
 import importlib.util
@@ -31,7 +32,8 @@ ETAG = '"v1"'
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Serves BODY below every path but /missing, and LONG_BODY as /held, of which it sends half until the test lets it continue."""
+    """Serves BODY below every path but /missing, /gone and, without the user a, /private, and LONG_BODY as /held, of which it sends half
+    until the test lets it continue."""
 
     protocol_version = "HTTP/1.1"
     server: Origin
@@ -39,8 +41,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         with self.server.lock:
             self.server.requests.append((self.path, self.headers.get("Range")))
-        if self.path == "/missing":
-            return self.send_error(404)
+        if self.path in ("/missing", "/gone"):
+            return self.send_error(404 if self.path == "/missing" else 410)
+        if self.path == "/private" and self.headers.get("Authorization") != "Basic " + base64.b64encode(b"a:b").decode():
+            return self.send_error(403)
         body = LONG_BODY if self.path == "/held" else BODY
         start = 0
         if (wanted := self.headers.get("Range")) and self.headers.get("If-Range") in (None, ETAG):
@@ -78,8 +82,8 @@ class Origin(http.server.ThreadingHTTPServer):
         self.half_sent = threading.Event()
         self.continues = threading.Event()
 
-    def url(self, path: str) -> str:
-        return f"http://127.0.0.1:{self.server_port}/{path}"
+    def url(self, path: str, user: str = "") -> str:
+        return f"http://{user}127.0.0.1:{self.server_port}/{path}"
 
 
 def fetch_in_process(url: str, cache: str) -> bytes:
@@ -121,7 +125,32 @@ class PackageTests(unittest.TestCase):
         self.assertEqual(items[urls[0]].size, len(BODY))
         error = items[urls[2]].error
         self.assertIsInstance(error, imgcache.StatusError)
+        self.assertNotIn("standard input", str(error))
         self.assertIsNone(items[urls[2]].path)
+
+    def test_the_items_of_a_list_have_the_urls_that_were_given(self) -> None:
+        urls = [self.origin.url(name) for name in ("b", "b", "c?d=@e")]
+        urls += [self.origin.url("a", "a:b@")] * 2 + ["HTTP" + self.origin.url("d").removeprefix("http")]
+        items = list(imgcache.fetch_all(urls))
+        self.assertEqual(sorted(item.url for item in items), sorted(urls))
+        self.assertEqual([item.error for item in items], [None] * len(urls))
+
+    def test_urls_that_differ_only_in_their_users_have_their_own_items(self) -> None:
+        urls = [self.origin.url("private", user) for user in ("c:d@", "a:b@", "", "a:b@", "a@b:c@")]
+        items = list(imgcache.fetch_all(urls))
+        self.assertEqual([item.url for item in items], urls)
+        self.assertEqual([item.error is None for item in items], [False, True, False, True, False])
+        for item in items:
+            if item.error is not None:
+                self.assertEqual((item.error.url, item.error.status), (self.origin.url("private"), 403))
+
+    def test_a_directory_may_begin_with_a_dash(self) -> None:
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder)
+        for directory in ("-x", "--force", pathlib.Path("-")):
+            items = list(imgcache.fetch_all([self.origin.url("a")], directory=directory))
+            self.assertEqual([(item.path, item.error) for item in items], [(pathlib.Path(directory) / "a", None)])
+            self.assertEqual((self.folder / directory / "a").read_bytes(), BODY)
 
     def test_an_empty_list_yields_nothing(self) -> None:
         self.assertEqual(list(imgcache.fetch_all([])), [])
@@ -136,7 +165,7 @@ class PackageTests(unittest.TestCase):
         with self.assertRaises(imgcache.StatusError) as status:
             imgcache.fetch(self.origin.url("missing"))
         self.assertEqual((status.exception.kind, status.exception.exit_code), ("status", 4))
-        self.assertEqual(status.exception.url, self.origin.url("missing"))
+        self.assertEqual((status.exception.url, status.exception.status), (self.origin.url("missing"), 404))
         with self.assertRaises(imgcache.WrongBytesError):
             imgcache.fetch(self.origin.url("a"), sha256="0" * 64)
         with self.assertRaises(imgcache.NotCachedError):
@@ -149,6 +178,7 @@ class PackageTests(unittest.TestCase):
             imgcache.fetch("http://127.0.0.1:1/a", options=["--retry", "0"])
         copy = pickle.loads(pickle.dumps(status.exception))
         self.assertEqual((type(copy), copy.kind, str(copy)), (imgcache.StatusError, "status", str(status.exception)))
+        self.assertEqual((copy.url, copy.status), (status.exception.url, 404))
 
     def test_processes_share_one_download(self) -> None:
         context = multiprocessing.get_context("spawn")
@@ -244,6 +274,12 @@ class PackageTests(unittest.TestCase):
         self.assertEqual(len(self.origin.requests), 1)
         with self.assertRaises(ValueError):
             files.open(self.origin.url("a"), "wb")
+        for path in ("missing", "gone"):
+            with self.assertRaises(FileNotFoundError):
+                files.info(self.origin.url(path))
+            self.assertFalse(files.isdir(self.origin.url(path)) or files.exists(self.origin.url(path)))
+        with self.assertRaises(imgcache.StatusError):
+            files.info(self.origin.url("private"))
 
     def test_the_import_loads_neither_sockets_nor_processes(self) -> None:
         code = "import sys, imgcache; sys.exit(any(name in sys.modules for name in ('subprocess', 'socket', 'tempfile')))"
