@@ -147,7 +147,7 @@ int clinux_device(const char *path, uint32_t *major_number, uint32_t *minor_numb
 
 const char *clinux_next_name(void *stream) {
     const struct dirent *entry;
-    while ((entry = readdir(stream)) != NULL) {
+    while (errno = 0, (entry = readdir(stream)) != NULL) {
         const char *name = entry->d_name;
         if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0) return name;
     }

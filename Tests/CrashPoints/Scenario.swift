@@ -1,4 +1,5 @@
 import DiskStore
+import Foundation
 import Glibc
 
 /// A step of the scenario: after its end a kill must not undo it, and in the middle it has happened or not.
@@ -26,6 +27,7 @@ enum Scenario {
     /// The key of a body that a step damages.
     static let damagedKey = "m"
     private static let m = Body(key: damagedKey, version: 1, size: 600_000)
+    private static let p = Body(key: "p", version: 1, size: 700_000)
     private static let t = Body(key: "t", version: 1, size: 300_000)
     private static let z = Body(key: "z", version: 1, size: 300_000)
 
@@ -47,6 +49,7 @@ enum Scenario {
         Step("a body is damaged and repaired", repair),
         Step("the store is pruned") { _ = try $0.store.prune(to: 1_500_000) },
         Step("and swept", sweep),
+        Step("it is swept while there is a partial", sweepWithPartial),
         Step("all is cleared") { try $0.store.clear() },
         Step("a last body is stored") { try $0.put(z) },
         Step("close") { $0.close() },
@@ -152,5 +155,22 @@ enum Scenario {
     private static func sweep(_ session: Session) throws {
         let store = try session.store
         try session.wait { try await store.sweep() }
+    }
+
+    /// The sweep fails where a call of it fails, and drops no partial that can be continued.
+    private static func sweepWithPartial(_ session: Session) throws {
+        let writer = try session.begin(p)
+        try session.feed(writer, p, to: 600_000)
+        try writer.keep()
+        let result = Result { try sweep(session) }
+        let folder = "\(session.directory)/partials"
+        // The first look may be what fails.
+        let names =
+            (try? FileManager.default.contentsOfDirectory(atPath: folder))
+            ?? (try FileManager.default.contentsOfDirectory(atPath: folder))
+        guard names.contains(where: { $0.hasSuffix(".data") }) else { throw Failure("the sweep dropped a partial") }
+        session.unpromise()
+        try session.store.remove([EntryKey(p.key)], invalidating: .resource("http://origin/p"))
+        try result.get()
     }
 }

@@ -51,7 +51,7 @@ int clinux_file_system(const char *path, uint32_t *type);
 /// stat(2): the device of the file at `path`.
 int clinux_device(const char *path, uint32_t *major_number, uint32_t *minor_number);
 
-/// An open folder's next name other than "." and "..", or NULL at the end. `stream` is a DIR *.
+/// An open folder's next name other than "." and ".."; NULL at the end, where errno is 0, and on failure. `stream` is a DIR *.
 const char *clinux_next_name(void *stream);
 
 /// eventfd(2), at 0, non-blocking.

@@ -26,6 +26,18 @@ final class File: Sendable {
         }
     }
 
+    /// Opens a file for reading; `nil` if there is none that this process can read: nothing, the file of another owner, or something else is at
+    /// the path.
+    ///
+    /// - Throws: If it is unknown whether there is one.
+    static func ifReadable(_ path: String) throws(StoreError) -> File? {
+        do throws(StoreError) {
+            return try File(path, O_RDONLY)
+        } catch  where error.isOfAbsence || error.isOfOtherKind || error.code == .notWritable {
+            return nil
+        }
+    }
+
     deinit {
         unlock()
         close(descriptor)
@@ -145,11 +157,25 @@ struct FileStatus: Equatable {
         guard lstat(path, &status) == 0 else { return nil }
         self.init(status)
     }
+
+    /// The status of a name; `nil` only if nothing is at the path.
+    ///
+    /// - Throws: If it is unknown whether something is there.
+    static func ifPresent(_ path: String) throws(StoreError) -> FileStatus? {
+        if let status = FileStatus(at: path) { return status }
+        if StoreError.isOfAbsence(errno) { return nil }
+        throw .system("cannot look at the file", path: path)
+    }
 }
 
 extension StoreError {
     /// True if a file could not be opened because something else is at its path: a folder, FIFO, socket, device or symbolic link.
     var isOfOtherKind: Bool { errno.map { [EISDIR, ENXIO, ELOOP, ENODEV].contains($0) } ?? false }
+
+    /// True if nothing is at the path.
+    var isOfAbsence: Bool { errno.map(Self.isOfAbsence) ?? false }
+
+    static func isOfAbsence(_ number: Int32) -> Bool { number == ENOENT || number == ENOTDIR }
 }
 
 /// Removes a name in the store's folders, whatever kind of file it is. A folder is removed only if it is empty.
@@ -160,13 +186,19 @@ func removeName(_ path: String) -> Bool {
     unlink(path) == 0 || errno == ENOENT || (errno == EISDIR || errno == EPERM) && rmdir(path) == 0
 }
 
-/// Calls `body` with each name in a folder; a missing or unreadable folder has none.
+/// Calls `body` with each name in a folder. A missing folder has none, nor has a file in its place.
+///
+/// - Throws: If the folder cannot be read to its end, so that it does not count as an empty one.
 func forEachName(in folder: String, _ body: (String) throws(StoreError) -> Void) throws(StoreError) {
-    guard let stream = opendir(folder) else { return }
+    guard let stream = opendir(folder) else {
+        if StoreError.isOfAbsence(errno) { return }
+        throw .system("cannot list the folder", path: folder)
+    }
     defer { closedir(stream) }
     while let name = clinux_next_name(UnsafeMutableRawPointer(stream)) {
         try body(String(cString: name))
     }
+    if errno != 0 { throw .system("cannot list the folder", path: folder) }
 }
 
 /// The number of bytes available to an unprivileged user on the file system of `path`.

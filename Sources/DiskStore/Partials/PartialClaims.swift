@@ -136,7 +136,7 @@ extension Index {
     /// Opens a partial's data; deletes the row if there is none, or if something else is in its place.
     private func openData(_ row: PartialRow) throws(StoreError) -> File? {
         let path = paths.data(row.id)
-        if FileStatus(at: path) == nil {
+        if try FileStatus.ifPresent(path) == nil {
             // Killed between the rename and the row: the complete body is in place without an entry.
             let isBack = try change { (totals) throws(StoreError) in
                 if try restorePartial(row.id) { return true }
@@ -170,19 +170,27 @@ extension Index {
             || (errno == EINVAL || errno == ENOSYS) && rename(paths.body(id), paths.data(id)) == 0
     }
 
+    /// Gives a partial's record the name of a claim; `nil` if there is no record, or if another process has it.
     private func takeRecord(_ row: PartialRow, as claim: Int64) throws(StoreError) -> String? {
         let target = paths.record(row.id, claim: claim)
-        if rename(paths.record(row.id, claim: row.claim), target) == 0 { return target }
+        if try renameRecord(paths.record(row.id, claim: row.claim), to: target) { return target }
         // Its last claimer died before updating the row.
         guard let found = try foundClaim(of: row.id), !fileSystem.isShared || Claim.state(of: found) == .free,
-            rename(paths.record(row.id, claim: found), target) == 0
+            try renameRecord(paths.record(row.id, claim: found), to: target)
         else { return nil }
         return target
     }
 
+    /// - Returns: False if there is no file of that name. After any other failure the partial is intact.
+    private func renameRecord(_ path: String, to target: String) throws(StoreError) -> Bool {
+        if rename(path, target) == 0 { return true }
+        if StoreError.isOfAbsence(errno) { return false }
+        throw .system("cannot rename the record", path: path)
+    }
+
     /// The claim in the name of a partial's record: the row's, unless its last claimer died before it changed the row.
     func currentClaim(of row: PartialRow) throws(StoreError) -> Int64 {
-        if FileStatus(at: paths.record(row.id, claim: row.claim)) != nil { return row.claim }
+        if try FileStatus.ifPresent(paths.record(row.id, claim: row.claim)) != nil { return row.claim }
         return try foundClaim(of: row.id) ?? row.claim
     }
 
@@ -260,7 +268,7 @@ extension Index {
         }
         // Killed before its row, it is among the bodies; just committed, the row no longer exists.
         return try change { (totals) throws(StoreError) in
-            guard try catalogue().partials.partial(row.id) != nil, !isFile(paths.data(row.id)) else { return 0 }
+            guard try catalogue().partials.partial(row.id) != nil, try !isFile(paths.data(row.id)) else { return 0 }
             removeName(paths.data(row.id))
             if try !exists(row.id) { unlink(paths.body(row.id)) }
             if let record = try recordPath(of: row.id) { removeName(record) }
@@ -300,7 +308,7 @@ extension Index {
 
     /// Returns true if a partial's record exists and is complete: otherwise nothing is known about its bytes.
     func isRecorded(_ row: PartialRow, at path: String) throws(StoreError) -> Bool {
-        guard let file = try? File(path, O_RDONLY), let record = try PartialRecord(reading: file) else { return false }
+        guard let file = try File.ifReadable(path), let record = try PartialRecord(reading: file) else { return false }
         return record.id == row.id && record.key == row.key
     }
 
@@ -313,5 +321,5 @@ extension Index {
         return try forgetPartial(row.id)
     }
 
-    private func isFile(_ path: String) -> Bool { FileStatus(at: path)?.isRegular == true }
+    private func isFile(_ path: String) throws(StoreError) -> Bool { try FileStatus.ifPresent(path)?.isRegular == true }
 }

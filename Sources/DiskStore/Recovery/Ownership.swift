@@ -20,7 +20,9 @@ extension Index {
             return true
         }
         var stranger: String?
-        try forEachName(in: paths.root) { if !isOfVacantFolder($0), stranger == nil { stranger = $0 } }
+        try forEachName(in: paths.root) { (name) throws(StoreError) in
+            if stranger == nil, try !isOfVacantFolder(name) { stranger = name }
+        }
         guard let stranger else { return false }
         // Another process may have just created it.
         if isMarked { return true }
@@ -59,7 +61,7 @@ extension Index {
 
     /// Returns true for names in an empty file system, and for remains of a cache after a kill, a full disk or an
     /// interrupted deletion: only files that cannot belong to others.
-    private func isOfVacantFolder(_ name: String) -> Bool {
+    private func isOfVacantFolder(_ name: String) throws(StoreError) -> Bool {
         let status = FileStatus(at: "\(paths.root)/\(name)")
         switch name {
         case "lost+found": return true
@@ -70,22 +72,24 @@ extension Index {
         case "index.sqlite-wal", "index.sqlite-shm", "index.sqlite-journal":
             return (FileStatus(at: paths.index)?.size ?? 0) == 0
         case "generations": return holdsGenerations
-        case "partials": return holdsOnly(in: paths.partials) { PartialFile(name: $0) != nil }
-        case "bodies": return holdsOnly(in: paths.bodies) { isBodyFolder($0) }
+        case "partials": return try holdsOnly(in: paths.partials) { PartialFile(name: $0) != nil }
+        case "bodies": return try holdsOnly(in: paths.bodies, isBodyFolder)
         default: return false
         }
     }
 
-    private func isBodyFolder(_ name: String) -> Bool {
+    private func isBodyFolder(_ name: String) throws(StoreError) -> Bool {
         guard name.utf8.count == 2, let number = Int64(name, radix: 16) else { return false }
-        return holdsOnly(in: paths.folder(number)) { Paths.number($0) != nil }
+        return try holdsOnly(in: paths.folder(number)) { Paths.number($0) != nil }
     }
 
     /// Returns true if the path is a folder in which each name passes the test.
-    private func holdsOnly(in folder: String, _ isOurs: (String) -> Bool) -> Bool {
+    private func holdsOnly(
+        in folder: String, _ isOurs: (String) throws(StoreError) -> Bool
+    ) throws(StoreError) -> Bool {
         guard FileStatus(at: folder)?.isFolder == true else { return false }
         var all = true
-        try? forEachName(in: folder) { name in if all, !isOurs(name) { all = false } }
+        try forEachName(in: folder) { (name) throws(StoreError) in if all, try !isOurs(name) { all = false } }
         return all
     }
 

@@ -173,7 +173,7 @@ extension Index {
         if !unindexed.isEmpty { try sweep(unindexed, &swept) }
         for row in try catalogue.partials.all() {
             let record = records[row.id].map { paths.record(row.id, claim: $0) }
-            swept.bytes += try recover(row, hasData: data.contains(row.id), record: record)
+            swept.bytes += try recover(row, record: record)
         }
         result = swept
     }
@@ -181,15 +181,15 @@ extension Index {
     /// Recovers a partial that has a row. Returns the bytes freed.
     ///
     /// - Parameter record: The path of its record, from the listing.
-    private func recover(_ row: PartialRow, hasData: Bool, record: String?) throws(StoreError) -> Int64 {
-        var hasData = hasData
+    private func recover(_ row: PartialRow, record: String?) throws(StoreError) -> Int64 {
         while true {
+            // The listing is older than the row.
+            let hasData = try FileStatus.ifPresent(paths.data(row.id)) != nil
             switch try action(for: row, hasData: hasData, record: record) {
             case .keep: return 0
             case .restore:
                 // Checked again inside the transaction: its commit may have ended.
                 if try !change({ (_) throws(StoreError) in try restorePartial(row.id) }) { return 0 }
-                hasData = true
             // Killed between unlinking the two, or the record was lost in a power failure.
             case .drop: return try dropIfIdle(row, unlessRecorded: hasData)
             }
@@ -202,7 +202,7 @@ extension Index {
             guard let record else { return PartialRecoveryAction(data: true, isRecorded: false, body: .none) }
             return try PartialRecoveryAction(data: true, isRecorded: isRecorded(row, at: record), body: .none)
         }
-        let hasBody = FileStatus(at: paths.body(row.id)) != nil
+        let hasBody = try FileStatus.ifPresent(paths.body(row.id)) != nil
         let body: PartialRecoveryAction.Body = hasBody ? try exists(row.id) ? .entry : .unknown : .none
         return PartialRecoveryAction(data: false, isRecorded: false, body: body)
     }
@@ -232,7 +232,7 @@ extension Index {
             for (id, claim) in unindexed.records where try catalogue().partials.partial(id) == nil {
                 let path = paths.record(id, claim: claim)
                 // Without a row it may be in creation: its data is then locked.
-                let file = try? File(paths.data(id), O_RDONLY)
+                let file = try File.ifReadable(paths.data(id))
                 defer { withExtendedLifetime(file) {} }
                 let isLocked =
                     try file.map { (file) throws(StoreError) in try fileSystem.isInUse(file, claim: claim) } ?? false
@@ -269,7 +269,7 @@ extension Index {
 
     /// The contents of a lost row, from the partial's record; nil if the partial has no bytes.
     private func recordToAdopt(_ id: Int64, claim: Int64) throws(StoreError) -> (key: EntryKey, reserved: Int64)? {
-        guard let file = try? File(paths.record(id, claim: claim), O_RDONLY),
+        guard let file = try File.ifReadable(paths.record(id, claim: claim)),
             let record = try PartialRecord(reading: file), record.id == id, let status = file.status,
             let data = FileStatus(at: paths.data(id)), status.size > record.tailOffset
         else { return nil }
