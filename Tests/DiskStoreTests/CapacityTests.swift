@@ -73,7 +73,11 @@ private let block = Int(BlockMap.blockSize)
             default: try await test.store.sweep()
             }
         }
-        try test.store.withIndex { (index) throws(StoreError) in
+        try expectSums(test.store)
+    }
+
+    private func expectSums(_ store: DiskStore) throws {
+        try store.withIndex { (index) throws(StoreError) in
             let totals = try index.readTotals()
             let database = try index.catalogue().connection
             #expect(try database.number("SELECT count(*) FROM entries") == totals.entries)
@@ -83,6 +87,38 @@ private let block = Int(BlockMap.blockSize)
             #expect(try database.number("SELECT ifnull(sum(allocated), 0) FROM doomed") == totals.doomed)
             #expect(try database.number("SELECT ifnull(sum(allocated), 0) FROM folders") == totals.folders)
         }
+    }
+
+    @Test func `the total of reservations stays exact if another process changes one while it is claimed`() throws {
+        let test = try StoreUnderTest()
+        let other = try test.again()
+        let first = try test.store.beginBody(for: EntryKey("part"))
+        try first.start(header: [1], total: Int64(20 * block))
+        try first.write(pattern(2 * block))
+        try first.keep()
+        let partial = { () throws -> PartialRow in
+            let rows = try other.withIndex { (index) throws(StoreError) in try index.catalogue().partials.all() }
+            return try #require(rows.first)
+        }
+        let row = try partial()
+        let less = row.reserved - Int64(block)
+        try test.store.withIndex { (index) throws(StoreError) in
+            index.beforeChange = { () throws(StoreError) in
+                index.beforeChange = nil
+                try other.withIndex { (index) throws(StoreError) in
+                    try index.setReserved(row.id, from: row.reserved, to: less)
+                }
+            }
+        }
+        let writer = try test.store.beginBody(for: EntryKey("part"))
+        #expect(writer.partial?.reserved == less)
+        try expectSums(other)
+        try writer.keep()
+        try expectSums(other)
+        // Nor does a change by a process that takes another number for the present one.
+        try other.withIndex { (index) throws(StoreError) in try index.setReserved(row.id, from: 1, to: 3 << 20) }
+        #expect(try partial().reserved == 3 << 20)
+        try expectSums(other)
     }
 
     @Test func `a body that can never fit is refused before its first byte when its length is known`() throws {

@@ -39,8 +39,8 @@ extension Index {
     /// Changes a reservation. The row may be lost with its index: the reservation is then obsolete.
     func setReserved(_ id: Int64, from old: Int64, to new: Int64, sparesUseful: Bool = false) throws(StoreError) {
         try changeWithRoom(for: max(0, new - old), sparesUseful: sparesUseful) { (totals) throws(StoreError) in
-            if try catalogue().partials.save(reserved: new, ofPartial: id, updated: now) {
-                totals.partials += new - old
+            if let before = try catalogue().partials.save(reserved: new, ofPartial: id, updated: now) {
+                totals.partials += new - before
             }
             grownFolders.insert(Self.partialsFolder)
         }
@@ -95,11 +95,15 @@ extension Index {
             try forgetPartial(row.id)
             return nil
         }
-        try change { (_) throws(StoreError) in
-            try catalogue().partials.save(claim: claim, ofPartial: row.id, updated: now)
+        let present = try change { (_) throws(StoreError) in
+            let partials = try catalogue().partials
+            try partials.save(claim: claim, ofPartial: row.id, updated: now)
+            return try partials.partial(row.id)
         }
+        // The last writer may have released a part of its reservation since the row was read.
         return Partial(
-            paths: paths, record: record, claim: claim, data: data, recordFile: recordFile, reserved: row.reserved)
+            paths: paths, record: record, claim: claim, data: data, recordFile: recordFile,
+            reserved: (present ?? row).reserved)
     }
 
     /// Locks a partial's data for a writer; false if another writer has it.

@@ -39,10 +39,11 @@ struct PartialTable: StatementRunner {
         try run(.updateClaim) { $0.bind(1, id).bind(2, claim).bind(3, updated) }
     }
 
-    /// - Returns: False if the row no longer exists.
-    func save(reserved: Int64, ofPartial id: Int64, updated: Int64) throws(StoreError) -> Bool {
+    /// - Returns: The bytes that were reserved before; `nil` if the row no longer exists.
+    func save(reserved: Int64, ofPartial id: Int64, updated: Int64) throws(StoreError) -> Int64? {
+        guard let before = try first(.reservation, { $0.bind(1, id) }, row: { $0.integer(0) }) else { return nil }
         try run(.updateReserved) { $0.bind(1, id).bind(2, reserved).bind(3, updated) }
-        return connection.changes > 0
+        return before
     }
 
     func noteUse(ofPartial id: Int64, at time: Int64) throws(StoreError) {
