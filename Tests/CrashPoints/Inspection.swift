@@ -43,6 +43,7 @@ struct Inspection {
         }
         try session.wait { [store = try session.store] in try await store.sweep() }
         try expectCapacity("after a sweep")
+        try expectReservations()
         try completePartials(session)
         try expectOrder(session)
         // And the next run finds nothing in its way.
@@ -166,26 +167,41 @@ struct Inspection {
         try expectSums()
     }
 
+    /// After a sweep, no more space is reserved for partials than their files have.
+    private func expectReservations() throws {
+        let sizes = files(below: "\(directory)/partials").map { max(allocated($0), 4096) }
+        let isExact = "SELECT total(reserved) <= \(sizes.reduce(0, +)) FROM partials"
+        guard try answer(isExact) == "1" else {
+            throw Failure("more is reserved than the partials have: \(try answer("SELECT total(reserved) FROM partials"))")
+        }
+    }
+
     /// The totals by which the capacity is kept are the sums of what they count.
     private func expectSums() throws {
-        var database: OpaquePointer?
-        defer { sqlite3_close(database) }
-        guard sqlite3_open_v2("\(directory)/index.sqlite", &database, SQLITE_OPEN_READONLY, nil) == SQLITE_OK else {
-            throw Failure("the index cannot be opened")
-        }
-        let question = """
+        let sums = try answer(
+            """
             SELECT (SELECT entries = (SELECT count(*) FROM entries) AND bodies = (SELECT total(allocated) FROM entries)
             AND partials = (SELECT total(reserved) FROM partials) AND doomed = (SELECT total(allocated) FROM doomed)
             AND folders = (SELECT total(allocated) FROM folders)
             AND entries = (SELECT count(*) FROM access JOIN entries ON entry = entries.id) FROM totals) || ' ' ||
             (SELECT group_concat(quick_check) FROM pragma_quick_check)
-            """
+            """)
+        guard sums == "1 ok" else { throw Failure("sums and index: \(sums)") }
+    }
+
+    /// The first column of the only row that the index answers.
+    private func answer(_ question: String) throws -> String {
+        var database: OpaquePointer?
+        defer { sqlite3_close(database) }
+        guard sqlite3_open_v2("\(directory)/index.sqlite", &database, SQLITE_OPEN_READONLY, nil) == SQLITE_OK else {
+            throw Failure("the index cannot be opened")
+        }
         var statement: OpaquePointer?
         defer { sqlite3_finalize(statement) }
         guard sqlite3_prepare_v2(database, question, -1, &statement, nil) == SQLITE_OK,
             sqlite3_step(statement) == SQLITE_ROW, let text = sqlite3_column_text(statement, 0)
         else { throw Failure("the index cannot be read: \(String(cString: sqlite3_errmsg(database)))") }
-        guard String(cString: text) == "1 ok" else { throw Failure("sums and index: \(String(cString: text))") }
+        return String(cString: text)
     }
 
     private func files(below path: String) -> [String] {

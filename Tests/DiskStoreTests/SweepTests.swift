@@ -140,6 +140,76 @@ private let block = Int(BlockMap.blockSize)
         }
     }
 
+    /// Begins a partial of 40 blocks, and leaves it with one block as a kill does.
+    private func leaveByKill(_ key: String, in store: DiskStore) throws {
+        let writer = try store.beginBody(for: EntryKey(key))
+        try writer.start(header: [1], total: Int64(40 * block))
+        try writer.write(pattern(block))
+    }
+
+    private func reserved(_ store: DiskStore) throws -> [String: Int64] {
+        let rows = try store.withIndex { (index) throws(StoreError) in try index.catalogue().partials.all() }
+        #expect(try store.statistics().partialBytes == rows.reduce(0) { $0 + $1.reserved })
+        return Dictionary(uniqueKeysWithValues: rows.map { ($0.key.value, $0.reserved) })
+    }
+
+    @Test(arguments: ["sweep", "next process"])
+    func `a download that was killed keeps only the space of its files`(how: String) async throws {
+        let test = try StoreUnderTest(capacity: 32 << 20)
+        try leaveByKill("killed", in: test.store)
+        let busy = try test.store.beginBody(for: EntryKey("busy"))
+        try busy.start(header: [1], total: Int64(40 * block))
+        try busy.write(pattern(block))
+        let before = try reserved(test.store)
+        #expect(try #require(before["killed"]) > Int64(40 * block))
+        let next = try test.again()
+        if how == "sweep" { try await next.sweep() } else { try next.put("k", [1]) }
+        let after = try reserved(next)
+        #expect(after["busy"] == before["busy"])
+        #expect(try #require(after["killed"]) < Int64(2 * block))
+        // Neither a second one, nor its writer, changes what is right.
+        try await test.store.sweep()
+        #expect(try reserved(next) == after)
+        try busy.keep()
+        let kept = try reserved(next)
+        try await next.sweep()
+        #expect(try reserved(next) == kept)
+        let folder = FileStatus(at: test.store.paths.partials)?.allocated ?? 0
+        #expect(kept.values.reduce(0, +) >= DiskUsage.bytes(at: test.path + "/partials") - folder)
+        // It is resumed, and has the space of the whole body again.
+        let body = pattern(40 * block)
+        let writer = try next.beginBody(for: EntryKey("killed"))
+        #expect(writer.held?.bytesHeld == Int64(block))
+        try writer.resume(at: Int64(block))
+        try writer.write(body[block...])
+        _ = try writer.commit(NewEntry(key: EntryKey("killed"), url: "", metadata: []))
+        #expect(try next.read("killed") == body)
+        #expect(try reserved(next)["killed"] == nil)
+    }
+
+    @Test func `a writer that claims a partial while it is swept keeps its reservation`() throws {
+        let test = try StoreUnderTest(capacity: 32 << 20)
+        let (other, next) = (try test.again(), try test.again())
+        // It sweeps the partials before its first one only.
+        try other.put("k", [1])
+        try leaveByKill("killed", in: test.store)
+        let before = try reserved(next)
+        var claimed: BodyWriter?
+        try next.withIndex { (index) throws(StoreError) in
+            index.beforeChange = { () throws(StoreError) in
+                index.beforeChange = nil
+                claimed = try other.beginBody(for: EntryKey("killed"))
+            }
+            var result = SweepResult()
+            try index.sweepPartials(&result)
+        }
+        let writer = try #require(claimed)
+        #expect(try reserved(next) == before)
+        #expect(writer.partial?.reserved == before["killed"])
+        try writer.keep()
+        #expect(try #require(reserved(next)["killed"]) < Int64(2 * block))
+    }
+
     @Test func `a sweep ends when its task is cancelled`() async throws {
         let test = try StoreUnderTest()
         try test.store.put("k", [1])

@@ -186,7 +186,9 @@ extension Index {
             // The listing is older than the row.
             let hasData = try FileStatus.ifPresent(paths.data(row.id)) != nil
             switch try action(for: row, hasData: hasData, record: record) {
-            case .keep: return 0
+            case .keep:
+                try correct(row)
+                return 0
             case .restore:
                 // Checked again inside the transaction: its commit may have ended.
                 if try !change({ (_) throws(StoreError) in try restorePartial(row.id) }) { return 0 }
@@ -194,6 +196,35 @@ extension Index {
             case .drop: return try dropIfIdle(row, unlessRecorded: hasData)
             }
         }
+    }
+
+    /// Corrects a row whose date is in the future, and one with more bytes reserved than an idle partial has on disk: a kill leaves the reservation for
+    /// the whole body.
+    private func correct(_ row: PartialRow) throws(StoreError) {
+        let now = now
+        if row.updated > now {
+            try change { (_) throws(StoreError) in try catalogue().partials.noteUse(ofPartial: row.id, at: now) }
+        }
+        guard let size = try allocated(row), size < row.reserved, let data = try File.ifReadable(paths.data(row.id)),
+            try !seemsInUse(row, data)
+        else { return }
+        try change { (totals) throws(StoreError) in
+            let partials = try catalogue().partials
+            // A writer that has claimed it since may be about to use its reservation. Without one, the files no longer grow.
+            guard let present = try partials.partial(row.id), present.claim == row.claim,
+                let size = try allocated(present), size < present.reserved,
+                let before = try partials.save(reserved: size, ofPartial: row.id, updated: present.updated)
+            else { return }
+            totals.partials += size - before
+        }
+    }
+
+    /// The space of a partial's files on disk; `nil` if one is missing.
+    private func allocated(_ row: PartialRow) throws(StoreError) -> Int64? {
+        guard let data = FileStatus(at: paths.data(row.id)),
+            let record = try FileStatus(at: paths.record(row.id, claim: currentClaim(of: row)))
+        else { return nil }
+        return max(data.allocated, Budget.page) + max(record.allocated, Budget.page)
     }
 
     private func action(for row: PartialRow, hasData: Bool, record: String?) throws(StoreError) -> PartialRecoveryAction
