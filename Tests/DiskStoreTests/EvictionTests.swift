@@ -157,6 +157,48 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.partial(for: EntryKey("younger")) != nil)
     }
 
+    /// Keeps a partial of two blocks.
+    private func keepPartial(_ key: String, in store: DiskStore) throws {
+        let writer = try store.beginBody(for: EntryKey(key))
+        try writer.start(header: [1], total: Int64(4 * block))
+        try writer.write(pattern(2 * block))
+        try writer.keep()
+    }
+
+    @Test func `a partial from before the clock was set back reaches its lifetime after the next sweep`() async throws {
+        let test = try StoreUnderTest()
+        let year = 365.0 * 24 * 3600
+        test.clock.advance(year)
+        try keepPartial("future", in: test.store)
+        test.clock.advance(-year)
+        try keepPartial("present", in: test.store)
+        for day in 0..<9 {
+            try await test.store.sweep()
+            let dates = try test.store.partials().map(\.updated)
+            #expect(dates.count == (day < 8 ? 2 : 0), "after \(day) days")
+            #expect(dates.allSatisfy { $0 <= test.clock.now })
+            test.clock.advance(24 * 3600)
+        }
+    }
+
+    @Test func `partials used in the last hour outlive entries from before the clock was set back`() throws {
+        let test = try StoreUnderTest(capacity: 8 << 20)
+        let year = 365.0 * 24 * 3600
+        test.clock.advance(year)
+        for number in 0..<10 { try test.store.put("k\(number)", pattern(200_000)) }
+        test.clock.advance(-year)
+        try keepPartial("old", in: test.store)
+        test.clock.advance(3700)
+        try keepPartial("young", in: test.store)
+        var stored = 0
+        while try test.store.has("k0"), stored < 100 {
+            try test.store.put("n\(stored)", pattern(200_000))
+            stored += 1
+        }
+        #expect(stored < 100)
+        #expect(try test.store.partials().map(\.key.value) == ["young"])
+    }
+
     @Test func `pruning by age follows dates, pruning by size follows the order of use, and a dry run changes nothing`()
         throws
     {

@@ -233,8 +233,10 @@ extension Index {
     func dropPartials(unusedLongerThanEntries bytes: Int64) throws(StoreError) -> Int64 {
         try flush()
         guard let oldest = try catalogue().entries.longestUnused(limit: 1).first else { return 0 }
+        // A date in the future is that of a clock that was set back since.
+        let date = min(oldest.lastUse, now) - Self.grace
         var freed: Int64 = 0
-        for row in try catalogue().partials.all() where freed < bytes && row.updated < oldest.lastUse - Self.grace {
+        for row in try catalogue().partials.all() where freed < bytes && row.updated < date {
             freed += try dropIfIdle(row)
         }
         return freed
