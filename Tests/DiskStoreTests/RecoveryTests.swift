@@ -210,6 +210,36 @@ private let block = Int(BlockMap.blockSize)
         try expectRebuilt(test, isAside: false)
     }
 
+    @Test(arguments: [nil, FileSystemKind(name: "nfs", isShared: true)])
+    func `the log of an index that was moved aside is not used after a kill`(fileSystem: FileSystemKind?) throws {
+        let test = try StoreUnderTest(capacity: 8 << 20, on: fileSystem)
+        for number in 0..<20 { try test.store.put("k\(number)", pattern(1000 + number)) }
+        // A copy of a directory that is in use is as after a kill.
+        let copy = test.directory.path("copy")
+        try FileManager.default.copyItem(atPath: test.path, toPath: copy)
+        let paths = Paths(root: copy)
+        #expect(rename(paths.index, paths.aside(1)) == 0)
+        for path in paths.logs where FileStatus(at: path) == nil { try Data(pattern(5000)).write(to: URL(filePath: path)) }
+        let store = try StoreUnderTest.open(copy, capacity: 8 << 20, on: fileSystem)
+        for number in 0..<20 { #expect(try !store.has("k\(number)")) }
+        try store.put("new", pattern(20_000))
+        #expect(try store.read("new") == pattern(20_000))
+        #expect(DiskUsage.files(at: copy + "/bodies").count == 1)
+    }
+
+    @Test func `an index that can be neither moved nor deleted keeps its log`() throws {
+        let test = try closedStore()
+        let paths = Paths(root: test.path)
+        for number in Paths.asides { try Data().write(to: URL(filePath: paths.aside(number))) }
+        #expect(unlink(paths.index) == 0)
+        // A folder is only deleted if it is empty.
+        try FileManager.default.createDirectory(atPath: paths.index, withIntermediateDirectories: false)
+        try Data("mine".utf8).write(to: URL(filePath: paths.index + "/notes.txt"))
+        for path in paths.logs { try Data(pattern(5000)).write(to: URL(filePath: path)) }
+        #expect(throws: StoreError.self) { try test.again() }
+        for path in paths.logs { #expect(FileStatus(at: path)?.size == 5000) }
+    }
+
     @Test func `bodies of a deleted index are deleted before anything is written`() throws {
         let test = try closedStore()
         try FileManager.default.removeItem(atPath: test.path + "/index.sqlite")

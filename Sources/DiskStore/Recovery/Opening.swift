@@ -272,22 +272,22 @@ extension Index {
 
     /// Moves index and log aside without replacing earlier ones. If they would take a significant part of the capacity,
     /// or there are too many already, they are deleted.
+    ///
+    /// The index goes first: without its log or its journal it might count as sound. What a kill leaves of the log, the next opening removes.
     private func moveAside(because error: StoreError) throws(StoreError) {
-        removeName(paths.sharedMemory)
-        removeName(paths.journal)
         countAside()
         let size = (FileStatus(at: paths.index)?.allocated ?? 0) + (FileStatus(at: paths.log)?.allocated ?? 0)
         let free = Paths.asides.first { FileStatus(at: paths.aside($0)) == nil }
         guard let free, asideBytes + size <= budget.capacity / 16 else {
             warn(error, "the old one was deleted")
-            for path in [paths.log, paths.index] where !removeName(path) {
+            for path in [paths.index, paths.log] where !removeName(path) {
                 throw .system("cannot delete the index", path: path)
             }
+            for path in paths.logs { removeName(path) }
             return
         }
         warn(error, "the old one is kept for a week as \(paths.aside(free))")
         removeName(paths.asideLog(free))
-        rename(paths.log, paths.asideLog(free))
         if clinux_rename_exclusive(paths.index, paths.aside(free)) != 0 {
             let number = errno
             if number == ENOENT { return }
@@ -296,6 +296,8 @@ extension Index {
                 throw .system("cannot move the index aside", path: paths.index, errno: number)
             }
         }
+        rename(paths.log, paths.asideLog(free))
+        for path in paths.logs { removeName(path) }
     }
 
     private func warn(_ error: StoreError, _ consequence: String) {
