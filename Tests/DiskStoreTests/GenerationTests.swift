@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 import Foundation
 import TestSupport
 import Testing
@@ -154,7 +155,7 @@ import Testing
     private func leaveUnsettled() throws {
         let url = url
         try test.store.withIndex { (index) throws(StoreError) in
-            let table = index.generations.tableNow
+            let table = try index.generations.tableNow()
             _ = try table.change(table.generation(of: url))
         }
     }
@@ -262,6 +263,40 @@ import Testing
         try Way.remove.perform(third)
         #expect(isRefused { _ = try writer.commit(entry) })
         #expect(!third.isCurrent(generation))
+    }
+
+    @Test(arguments: [true, false])
+    func `an invalidation or a change fails if the table that others see cannot be opened`(isMapped: Bool) throws {
+        let url = url
+        let isShort = Locked(true)
+        let generations = Generations(paths: test.store.paths, isReadOnly: false, isMapped: isMapped) {
+            (path, flags) throws(StoreError) in
+            if isShort.withLock({ $0 }) { throw .system("cannot open", path: path, errno: EMFILE) }
+            return try File(path, flags)
+        }
+        let index = Index(
+            paths: test.store.paths, configuration: test.store.configuration, generations: generations,
+            fileSystem: test.store.fileSystem)
+        defer { index.close() }
+        try index.ensureOpen()
+        let before = other.generation(of: url)
+        #expect(other.isCurrent(before))
+        for scope in [InvalidationScope.everything, .resource(url)] {
+            let error = #expect(throws: StoreError.self) { try index.invalidate(scope) }
+            #expect(error?.errno == EMFILE)
+            #expect(throws: StoreError.self) { try index.tryToInvalidate(scope) }
+        }
+        let changed = #expect(throws: StoreError.self) {
+            _ = try index.change { (_) throws(StoreError) in try index.noted(url) }
+        }
+        let stored = #expect(throws: StoreError.self) {
+            try index.change { (_) throws(StoreError) in try index.requireCurrent(before) }
+        }
+        #expect(changed?.errno == EMFILE && stored?.errno == EMFILE)
+        #expect(other.isCurrent(before) && !generations.table().isCurrent(before))
+        isShort.withLock { $0 = false }
+        try index.invalidate(.everything)
+        #expect(!other.isCurrent(before))
     }
 
     @Test func `deleting the directory ends the copies in memory`() async throws {

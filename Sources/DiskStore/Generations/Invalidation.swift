@@ -79,7 +79,7 @@ extension DiskStore {
 
 extension Index {
     func invalidate(_ scope: InvalidationScope) throws(StoreError) {
-        try change { (_) throws(StoreError) in try transactionGenerations.invalidate(scope) }
+        try change { (_) throws(StoreError) in try transactionGenerations().invalidate(scope) }
     }
 
     /// Invalidates before a removal, so that the removal also works on a full disk. Writers that passed the check
@@ -92,7 +92,7 @@ extension Index {
     /// inside the transaction that stores it.
     func requireCurrent(_ generation: Generation?) throws(StoreError) {
         guard let generation else { return }
-        let table = transactionGenerations
+        let table = try transactionGenerations()
         if table.isCurrent(generation) { return }
         // Otherwise the generation that is read for the next attempt might be no better. A change of this very transaction is not for
         // others to see yet.
@@ -104,7 +104,7 @@ extension Index {
     ///
     /// - Returns: The generation after it, or one that is not current if the given one was not.
     func noted(_ generation: Generation) throws(StoreError) -> Generation {
-        let table = transactionGenerations
+        let table = try transactionGenerations()
         let wasCurrent = table.isCurrent(generation)
         let after = try table.change(generation)
         unsettled.append(after)
@@ -113,7 +113,7 @@ extension Index {
 
     /// Records a change of a resource's entries inside its transaction, by one who knows the index as it is there.
     func noted(_ resource: String) throws(StoreError) -> Generation {
-        let table = transactionGenerations
+        let table = try transactionGenerations()
         let after = try table.change(table.generation(of: resource))
         unsettled.append(after)
         return after
@@ -134,7 +134,7 @@ extension Index {
         guard !slots.isEmpty, let catalogue = openCatalogue, (try? catalogue.begin()) != nil else { return }
         // Nothing was changed in the index.
         defer { catalogue.rollBack() }
-        let table = generations.tableNow
+        guard let table = try? generations.tableNow() else { return }
         for slot in slots { try? table.settle(slot: slot) }
     }
 

@@ -109,9 +109,9 @@ final class Index {
     }
 
     /// The table of generations for the running transaction.
-    var transactionGenerations: GenerationTable {
+    func transactionGenerations() throws(StoreError) -> GenerationTable {
         if let generationTable { return generationTable }
-        let table = generations.tableNow
+        let table = try generations.tableNow()
         generationTable = table
         return table
     }

@@ -21,7 +21,7 @@ extension Index {
     ) throws(StoreError) {
         try changeWithRoom(for: reserved) { (totals) throws(StoreError) in
             try insertPartial(id: record.id, claim: claim, key: record.key, reserved: reserved, &totals)
-            if let epoch, !transactionGenerations.isCurrent(epoch) {
+            if let epoch, try !transactionGenerations().isCurrent(epoch) {
                 try catalogue().partials.disown(record.id)
             }
             grownFolders.insert(Self.partialsFolder)

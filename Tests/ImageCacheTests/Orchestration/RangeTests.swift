@@ -66,7 +66,7 @@ import Testing
         for _ in 0..<2 {
             // As a process does that is killed after it has committed.
             try bench.cache.fetcher.store.withIndex { (index) throws(StoreError) in
-                let table = index.generations.tableNow
+                let table = try index.generations.tableNow()
                 _ = try table.change(table.generation(of: Bench.url))
             }
             let outcome = try await get(range, consumer, of: bench)
