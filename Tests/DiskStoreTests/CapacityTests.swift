@@ -121,6 +121,41 @@ private let block = Int(BlockMap.blockSize)
         try expectSums(other)
     }
 
+    enum Removal: CaseIterable {
+        case keys, eachKey, matching, prune, clear
+
+        func perform(_ store: DiskStore, _ keys: [EntryKey]) throws {
+            switch self {
+            case .keys: try store.remove(keys, invalidating: .everything)
+            case .eachKey: for key in keys { try store.remove(key) }
+            case .matching: try store.remove(invalidating: .everything) { _ in true }
+            case .prune: _ = try store.prune(to: 0)
+            case .clear: try store.clear()
+            }
+        }
+    }
+
+    @Test(arguments: Removal.allCases)
+    func `the log stays within its allowance while many entries are removed`(removal: Removal) throws {
+        let test = try StoreUnderTest(capacity: 4 << 20)
+        for number in 0..<400 {
+            try test.store.put("k\(number % 2)", [1], variant: "v\(number)", metadata: pattern(200))
+        }
+        #expect(try test.store.statistics().entries == 400)
+        let log = test.store.paths.log
+        var largest: Int64 = 0
+        let look = { largest = max(largest, FileStatus(at: log)?.size ?? 0) }
+        let allowance = try test.store.withIndex { (index) throws(StoreError) in
+            index.beforeChange = { () throws(StoreError) in look() }
+            return index.budget.logAllowance
+        }
+        try removal.perform(test.store, [EntryKey("k0"), EntryKey("k1")])
+        look()
+        #expect(largest > 0 && largest <= allowance)
+        let statistics = try test.store.statistics()
+        #expect(statistics.entries == 0 && statistics.doomedBytes == 0)
+    }
+
     @Test func `a body that can never fit is refused before its first byte when its length is known`() throws {
         let test = try StoreUnderTest(capacity: 4 << 20)
         try test.store.put("other", pattern(1000))

@@ -163,10 +163,21 @@ extension Index {
     /// Deletes the files of doomed bodies without readers or live runs. Returns the bytes freed.
     @discardableResult
     func deleteDoomed(_ ids: [Int64]) throws(StoreError) -> Int64 {
-        if ids.isEmpty { return 0 }
+        var freed: Int64 = 0
+        for batch in batches(of: ids) { freed += try deleteDoomed(batch: batch) }
+        return freed
+    }
+
+    /// The parts of which each fits a transaction: a larger one would make the log grow beyond its allowance.
+    func batches(of ids: [Int64]) -> [ArraySlice<Int64>] {
+        let size = Int(budget.evictionBatch)
+        return stride(from: 0, to: ids.count, by: size).map { ids[$0..<min($0 + size, ids.count)] }
+    }
+
+    private func deleteDoomed(batch: ArraySlice<Int64>) throws(StoreError) -> Int64 {
         var gone: [Int64] = []
-        for start in stride(from: 0, to: ids.count, by: Self.mostDeleting) {
-            gone += try deleteUnlessInUse(ids[start..<min(start + Self.mostDeleting, ids.count)])
+        for start in stride(from: batch.startIndex, to: batch.endIndex, by: Self.mostDeleting) {
+            gone += try deleteUnlessInUse(batch[start..<min(start + Self.mostDeleting, batch.endIndex)])
         }
         if gone.isEmpty { return 0 }
         return try change { (totals) throws(StoreError) in

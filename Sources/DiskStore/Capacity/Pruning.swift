@@ -117,6 +117,16 @@ extension Index {
 
     /// Removes entries, also on a full disk.
     func removeCounted(_ ids: [Int64]) throws(StoreError) -> PruneResult {
+        var result = PruneResult.nothing
+        for batch in batches(of: ids) {
+            let removed = try removeCounted(batch: Array(batch))
+            result.entries += removed.entries
+            result.bytes += removed.bytes
+        }
+        return result
+    }
+
+    private func removeCounted(batch ids: [Int64]) throws(StoreError) -> PruneResult {
         let doomed: (ids: [Int64], bytes: Int64)
         do throws(StoreError) { doomed = try markDeleted(ids) } catch  where error.code == .full {
             // On a disk too full for a transaction the files are deleted first: a row without its file is a miss.
