@@ -246,6 +246,21 @@ import Testing
         #expect(try other.openPartial(for: EntryKey("k")) == nil)
     }
 
+    @Test(arguments: [true, false])
+    func `a partial that was in use when all that matches was removed is deleted by its writer`(isMeant: Bool) throws {
+        let writer = try test.store.beginBody(for: EntryKey("k"))
+        writer.epoch = test.store.generation(of: url).epoch
+        try writer.start(header: [7], total: 2_000_000)
+        try writer.write(pattern(1_000_000))
+        let removed = try other.remove(
+            invalidating: .everything, where: { _ in false }, partials: { _ in isMeant })
+        #expect(removed.partials == (isMeant ? 1 : 0))
+        try writer.keep()
+        #expect(try (other.partial(for: EntryKey("k")) == nil) == isMeant)
+        #expect(DiskUsage.files(at: test.path + "/partials").isEmpty == isMeant)
+        #expect(try (other.statistics().partialBytes == 0) == isMeant)
+    }
+
     // MARK: The file
 
     @Test(arguments: [0, 100, GenerationTable.byteCount, GenerationTable.byteCount + 4096])

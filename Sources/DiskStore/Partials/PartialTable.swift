@@ -52,6 +52,8 @@ struct PartialTable: StatementRunner {
 
     /// Removes a partial's key, so that look-ups no longer find it.
     func disown(_ id: Int64) throws(StoreError) { try run(.disownPartial) { $0.bind(1, id) } }
+
+    func isDisowned(_ id: Int64) throws(StoreError) -> Bool { try partial(id)?.key.value.isEmpty == true }
 }
 
 extension PartialRow {

@@ -94,15 +94,12 @@ extension BlockingOperations {
         let namespace = ResolvedRequest.namespace(of: request, userinfo: nil)
         cache.forgetImages()
         if let owner = request.owner { try removeRetained(ofOwner: owner) }
+        let isMeant = { (key: EntryKey) in StoreKey(key.value)?.namespace == namespace }
         return try translating {
-            var keys: [EntryKey] = []
-            try store.list { entry in
-                if StoreKey(entry.key.value)?.namespace == namespace { keys.append(entry.key) }
-                return true
-            }
-            let partials = try store.partials().map(\.key).filter { StoreKey($0.value)?.namespace == namespace }
-            return RemovalResult(
-                try store.remove(keys + partials, invalidating: .everything), partials: partials.count)
+            RemovalResult(
+                try store.remove(
+                    invalidating: .everything, where: { _ in false }, partials: { isMeant($0.key) },
+                    others: (mayMatch: { _ in true }, matches: { isMeant($0.key) })))
         }
     }
 
