@@ -1,25 +1,41 @@
 import ConcurrencyPrimitives
 import DiskStore
 
-/// Sweeps the store in the background, once in a process, if no process has done so for a day.
+/// Sweeps the store in the background, whenever no process has done so for a day.
 ///
 /// The first transfer starts it, so that it does not delay hits.
 final class Sweeper: Sendable {
+    /// The age of the last sweep at which another one is due.
+    private static let period = Duration.seconds(86_400)
+    /// The time between two looks if one is due. Another process may have swept, and a sweep may have failed.
+    private static let interval = Duration.seconds(3600)
+
     private let store: DiskStore
     private let executor: BlockingExecutor
+    private let sleep: @Sendable (Duration) async throws -> Void
     private let task = Locked<Task<Void, Never>?>(nil)
 
-    init(store: DiskStore, executor: BlockingExecutor) {
+    /// - Parameter sleep: Waits; throws if its task is cancelled.
+    init(
+        store: DiskStore, executor: BlockingExecutor,
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    ) {
         self.store = store
         self.executor = executor
+        self.sleep = sleep
     }
 
+    deinit { task.withLock { $0 }?.cancel() }
+
     func startOnce() {
-        task.withLock { [store] task in
+        task.withLock { [store, executor, sleep] task in
             guard task == nil else { return }
-            task = Task.detached(executorPreference: executor, priority: .background) {
-                // A failed sweep is repeated by a later process.
-                _ = try? await store.sweep(ifOlderThan: .seconds(86_400))
+            // The store lives no longer for it.
+            task = Task.detached(executorPreference: executor, priority: .background) { [weak store] in
+                while !Task.isCancelled {
+                    _ = try? await store?.sweep(ifOlderThan: Self.period)
+                    do { try await sleep(Self.interval) } catch { return }
+                }
             }
         }
     }
