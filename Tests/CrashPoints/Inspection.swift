@@ -171,9 +171,7 @@ struct Inspection {
     private func expectReservations() throws {
         let sizes = files(below: "\(directory)/partials").map { max(allocated($0), 4096) }
         let isExact = "SELECT total(reserved) <= \(sizes.reduce(0, +)) FROM partials"
-        guard try answer(isExact) == "1" else {
-            throw Failure("more is reserved than the partials have: \(try answer("SELECT total(reserved) FROM partials"))")
-        }
+        guard try answer(isExact) == "1" else { throw Failure("more is reserved than the partials have: \(sizes)") }
     }
 
     /// The totals by which the capacity is kept are the sums of what they count.

@@ -219,7 +219,9 @@ private let block = Int(BlockMap.blockSize)
         try FileManager.default.copyItem(atPath: test.path, toPath: copy)
         let paths = Paths(root: copy)
         #expect(rename(paths.index, paths.aside(1)) == 0)
-        for path in paths.logs where FileStatus(at: path) == nil { try Data(pattern(5000)).write(to: URL(filePath: path)) }
+        for path in paths.logs where FileStatus(at: path) == nil {
+            try Data(pattern(5000)).write(to: URL(filePath: path))
+        }
         let store = try StoreUnderTest.open(copy, capacity: 8 << 20, on: fileSystem)
         for number in 0..<20 { #expect(try !store.has("k\(number)")) }
         try store.put("new", pattern(20_000))

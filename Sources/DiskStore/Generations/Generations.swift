@@ -42,7 +42,9 @@ final class Generations: Sendable {
     func table() -> GenerationTable {
         state.withLock { state in
             let now = CoarseClock.now
-            if let table = state.table, table.identity != nil, now - state.checkedAt < Self.checkInterval { return table }
+            if let table = state.table, table.identity != nil, now - state.checkedAt < Self.checkInterval {
+                return table
+            }
             return (try? checked(&state)) ?? use(nil, &state)
         }
     }

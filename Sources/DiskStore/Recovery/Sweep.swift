@@ -198,8 +198,8 @@ extension Index {
         }
     }
 
-    /// Corrects a row whose date is in the future, and one with more bytes reserved than an idle partial has on disk: a kill leaves the reservation for
-    /// the whole body.
+    /// Corrects a row whose date is in the future, and one with more bytes reserved than an idle partial has on disk. A kill leaves the
+    /// reservation for the whole body.
     private func correct(_ row: PartialRow) throws(StoreError) {
         let now = now
         if row.updated > now {
