@@ -193,7 +193,7 @@ package final class DiskStore: Sendable {
             try index.reading { () throws(StoreError) in
                 var found: [[StoredEntry]] = []
                 for (key, variant) in keys {
-                    found.append(index.withoutTooOld(try index.entries(for: key, variant: variant)))
+                    found.append(try index.withoutTooOld(index.entries(for: key, variant: variant)))
                 }
                 return found
             }
@@ -203,7 +203,8 @@ package final class DiskStore: Sendable {
     /// The entry with exactly that variant; nil if there is none.
     package func entry(for key: EntryKey, variant: String) throws(StoreError) -> StoredEntry? {
         try withIndex { (index) throws(StoreError) in
-            try index.catalogue().entries.entry(of: key, variant: variant).map { index.withoutTooOld([$0]) }?.first
+            let entry = try index.catalogue().entries.entry(of: key, variant: variant)
+            return try index.withoutTooOld(entry.map { [$0] } ?? []).first
         }
     }
 

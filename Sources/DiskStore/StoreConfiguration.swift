@@ -16,7 +16,7 @@ public struct StoreConfiguration: Sendable {
     /// `StoreError.Code.held`.
     public var holdsBodies = false
     /// The time a body is kept after it was stored, however often it is used or confirmed; `nil`, the default: as long as there is room.
-    /// An older one is not found any more; it is the first to be evicted, and deleted by the next sweep.
+    /// An older one is not found any more; it is the first to be evicted, and deleted by the next sweep. Pinned ones are kept at any age.
     public var maxAge: Duration?
     /// The largest body that is stored, in bytes; `nil`, the default: what the capacity allows. A larger one is refused with
     /// `StoreError.Code.tooLarge`.

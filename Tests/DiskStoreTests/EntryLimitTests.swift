@@ -128,6 +128,48 @@ struct EntryLimitTests {
         #expect(try test.store.has("young"))
     }
 
+    @Test func `a pinned entry is never too old, and one that is no longer pinned is`() async throws {
+        let test = try Limited { $0.maxAge = .seconds(100) }
+        for key in ["before", "other"] { try test.put(key) }
+        let set = try test.store.savePinSet(
+            NewPinSet(owner: "", name: "trip"),
+            members: ["before", "after"].map { NewPin(key: EntryKey($0), url: "http://test/\($0)", request: []) })
+        try test.put("after")
+        func found() throws -> [String] {
+            try ["before", "after", "other"].filter { key in
+                let isFound = try test.store.has(key)
+                // All ways to look up agree.
+                #expect(try (test.store.entry(for: EntryKey(key), variant: "") != nil) == isFound)
+                #expect(try test.store.entries(for: EntryKey(key)) { _ in "" }.isEmpty != isFound)
+                #expect(try test.store.entries(for: [(EntryKey(key), { _ in "" })])[0].isEmpty != isFound)
+                return isFound
+            }
+        }
+        test.clock.advance(150)
+        #expect(try found() == ["before", "after"])
+        try await test.store.sweep()
+        #expect(try found() == ["before", "after"])
+        #expect(try test.store.statistics().entries == 2)
+        #expect(try test.store.pinSet(set.set)?.present == 2)
+        try test.store.removePinSet(set)
+        #expect(try found().isEmpty)
+        try await test.store.sweep()
+        #expect(try test.store.statistics().entries == 0)
+    }
+
+    @Test func `the search for old entries goes on behind pinned ones`() async throws {
+        let test = try Limited { $0.maxAge = .seconds(100) }
+        let pinned = (0..<1030).map { "pinned \($0)" }
+        for key in pinned + ["other"] { try test.put(key) }
+        _ = try test.store.savePinSet(
+            NewPinSet(owner: "", name: "trip"),
+            members: pinned.map { NewPin(key: EntryKey($0), url: "http://test/\($0)", request: []) })
+        test.clock.advance(150)
+        try await test.store.sweep()
+        #expect(try test.store.statistics().entries == 1030)
+        #expect(try !test.store.has("other"))
+    }
+
     @Test func `entries of other versions are removed, those without one stay`() throws {
         let test = try Limited { _ in }
         for number in 0..<250 { try test.put("one \(number)", version: "1") }

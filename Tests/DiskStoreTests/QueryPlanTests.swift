@@ -176,6 +176,7 @@ import Testing
         try entries.replace(1, by: 2, of: 5000)
         try entries.noteUse(of: 5000, sequence: 5001, date: 1)
         try entries.save(isPinned: true, of: 5000)
+        #expect(try entries.isPinned(5000))
         _ = try entries.longestUnused(limit: 10)
         _ = try entries.expired(at: 10, limit: 10)
         _ = try entries.entries(ofOtherVersionsThan: "2", limit: 10)

@@ -60,22 +60,31 @@ extension Index {
         return going.map(\.id)
     }
 
-    /// Removes some of the entries that are too old, from a number on.
+    /// Removes some of the entries that are too old, from a number on. Pinned ones stay.
     ///
     /// - Returns: The number to continue after; `nil` at the end.
     func removeTooOld(after last: Int64) throws(StoreError) -> Int64? {
         guard limits.maxAge != nil else { return nil }
         let step = try catalogue().entries.dates(after: last, limit: 1024)
         let (ids, goesOn) = limits.tooOld(step, now: now)
-        if !ids.isEmpty { _ = try removeCounted(ids) }
+        var unpinned: [Int64] = []
+        for id in ids where try !catalogue().entries.isPinned(id) { unpinned.append(id) }
+        if !unpinned.isEmpty { _ = try removeCounted(unpinned) }
         return goesOn ? step.last?.id : nil
     }
 
-    /// The entries that may still be found.
-    func withoutTooOld(_ entries: [StoredEntry]) -> [StoredEntry] {
+    /// The entries that may still be found. A pinned one is never too old.
+    func withoutTooOld(_ entries: [StoredEntry]) throws(StoreError) -> [StoredEntry] {
         let limits = limits
         guard limits.maxAge != nil else { return entries }
         let now = now
-        return entries.filter { !limits.isOver(stored: $0.created.milliseconds, now: now) }
+        var found: [StoredEntry] = []
+        for entry in entries {
+            if limits.isOver(stored: entry.created.milliseconds, now: now), try !catalogue().entries.isPinned(entry.id) {
+                continue
+            }
+            found.append(entry)
+        }
+        return found
     }
 }

@@ -125,6 +125,10 @@ struct EntryTable: StatementRunner {
         if isPinned { try run("UPDATE entries SET expires = NULL WHERE id = ?1") { $0.bind(1, id) } }
     }
 
+    func isPinned(_ id: Int64) throws(StoreError) -> Bool {
+        try first("SELECT pinned FROM access WHERE entry = ?1", { $0.bind(1, id) }, row: { $0.integer(0) != 0 }) ?? false
+    }
+
     func noteUse(of id: Int64, sequence: Int64, date: Int64) throws(StoreError) {
         try run(.touch) { $0.bind(1, id).bind(2, sequence).bind(3, date) }
     }
