@@ -1,6 +1,7 @@
 import CacheTestSupport
 import Foundation
 import RemoteStore
+import TestSupport
 import Testing
 
 @testable import ImageCache
@@ -107,6 +108,45 @@ struct RemoteInvalidationValueTests {
         #expect(pending.scopes == [.everything] && pending.count == 3 && pending.lost == 1)
         pending.acknowledged(pending.batch)
         #expect(pending.count == 0 && pending.scopes.isEmpty)
+    }
+
+    @Test(.timeLimit, arguments: [0, 1, PendingInvalidations.maxScopes])
+    func `any number of additions behind pending scopes keep the newest resources, in order`(_ scopes: Int) {
+        var pending = PendingInvalidations()
+        for number in 0..<scopes { pending.add(.init(scope: .prefix("http://a/\(number)/"))) }
+        let count = 50_000
+        for number in 0..<count {
+            pending.add(.init(scope: .url("http://b/\(number)", allOwners: false)))
+            // Each is also read, as during an outage, when each attempt fails.
+            if number % 10 == 0 { #expect(pending.batch.count == min(scopes + number + 1, RemoteInvalidation.maxBatch)) }
+        }
+        #expect(pending.count == scopes + 4096 && pending.lost == count - 4096)
+        var told: [RemoteInvalidation] = []
+        while pending.count > 0 {
+            let batch = pending.batch
+            told += batch.map(\.scope)
+            pending.acknowledged(batch)
+        }
+        #expect(told.prefix(scopes).allSatisfy { $0.url == nil })
+        #expect(told.dropFirst(scopes).compactMap(\.url) == (count - 4096..<count).map { "http://b/\($0)" })
+    }
+
+    @Test func `scopes and resources are told in the order in which they were added, and again if they were added again`() {
+        var pending = PendingInvalidations(maxCount: 3)
+        func url(_ name: String) -> RemoteInvalidation { .url(name, allOwners: false) }
+        for name in ["a", "b"] { pending.add(.init(scope: url(name))) }
+        pending.add(.init(scope: .host("h")))
+        for name in ["c", "d"] { pending.add(.init(scope: url(name))) }
+        #expect(pending.batch.map(\.scope) == [url("b"), .host("h"), url("c"), url("d")] && pending.lost == 1)
+        let batch = pending.batch
+        pending.add(.init(scope: url("c")))
+        pending.add(.init(scope: .host("h")))
+        pending.acknowledged(batch)
+        #expect(pending.batch.map(\.scope) == [.host("h"), url("c")] && pending.scopes == [.host("h")])
+        pending.add(.init(scope: url("a")))
+        #expect(pending.batch.map(\.scope) == [.host("h"), url("c"), url("a")])
+        pending.acknowledged(pending.batch)
+        #expect(pending.count == 0 && pending.batch.isEmpty && pending.lost == 1)
     }
 
     // MARK: Several resources

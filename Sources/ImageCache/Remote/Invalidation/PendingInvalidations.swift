@@ -20,7 +20,8 @@ struct PendingInvalidations: Sendable {
     private var resources: [ByteText: Int] = [:]
     /// The numbers of the items with several resources.
     private var several: [RemoteInvalidation: Int] = [:]
-    private var first = 0
+    /// No item with a single resource has a lower number. Items with several resources may.
+    private var firstResource = 0
     private var end = 0
     /// The number of dropped items.
     private(set) var lost = 0
@@ -59,16 +60,17 @@ struct PendingInvalidations: Sendable {
     }
 
     private mutating func dropOldest() {
-        guard let place = (first..<end).first(where: { items[$0]?.scope.url != nil }),
-            let url = items[place]?.scope.url?.asBytes
-        else { return }
+        findFirstResource()
+        guard let url = items[firstResource]?.scope.url?.asBytes else { return }
         resources[url] = nil
-        items[place] = nil
+        items[firstResource] = nil
         lost += 1
-        passGaps()
     }
 
-    private mutating func passGaps() { while first < end, items[first] == nil { first += 1 } }
+    /// Only goes up, so that all calls together take a step for each item that was ever added.
+    private mutating func findFirstResource() {
+        while firstResource < end, items[firstResource]?.scope.url == nil { firstResource += 1 }
+    }
 
     /// The generation of a resource that is not yet published; nil if its tombstone has the generation.
     func generation(of url: String) -> RemoteGeneration? {
@@ -76,7 +78,11 @@ struct PendingInvalidations: Sendable {
     }
 
     /// The oldest items, which remain until they are published.
-    var batch: [Item] { Array((first..<end).lazy.compactMap { items[$0] }.prefix(RemoteInvalidation.maxBatch)) }
+    var batch: [Item] {
+        let scopes = several.values.filter { $0 < firstResource }.sorted().compactMap { items[$0] }
+        let rest = (firstResource..<end).lazy.compactMap { items[$0] }
+        return scopes + rest.prefix(RemoteInvalidation.maxBatch - scopes.count)
+    }
 
     /// Removes published items, unless they were added again in the meantime.
     mutating func acknowledged(_ batch: [Item]) {
@@ -86,12 +92,12 @@ struct PendingInvalidations: Sendable {
             items[place] = nil
             if let url = item.scope.url?.asBytes { resources[url] = nil } else { several[item.scope] = nil }
         }
-        passGaps()
+        findFirstResource()
     }
 
     /// Drops all items.
     mutating func drop() {
         lost += items.count
-        (items, resources, several, first, end) = ([:], [:], [:], 0, 0)
+        (items, resources, several, firstResource, end) = ([:], [:], [:], 0, 0)
     }
 }
