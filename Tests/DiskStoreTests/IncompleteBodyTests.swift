@@ -187,6 +187,76 @@ import Testing
         #expect(DiskUsage.files(at: "\(small.path)/partials").isEmpty)
     }
 
+    /// The space that the store counts for partials.
+    private func reserved() throws -> Int64 { try test.store.statistics().partialBytes }
+
+    @Test func `the blocks that failed requests leave missing are reserved once`() throws {
+        let incomplete = try made()
+        let before = try reserved()
+        let window = 0..<8 * Self.block
+        try incomplete.reserve([window])
+        let once = try reserved()
+        #expect(once >= before + 8 * Self.block && once <= before + 8 * Self.block + 3 * Budget.page)
+        for _ in 0..<50 { try incomplete.reserve(incomplete.missing(in: window)) }
+        #expect(try reserved() == once)
+        try write([2, 3], to: incomplete)
+        // What remains is in two parts, and a block more is asked for.
+        try incomplete.reserve(incomplete.missing(in: 0..<9 * Self.block))
+        let more = try reserved()
+        #expect(more >= once + Self.block && more <= once + Self.block + 3 * Budget.page)
+        try incomplete.keep()
+        #expect(try reserved() <= 3 * Self.block)
+        // Nothing is reserved for those that opened it before.
+        let again = try #require(try reopened())
+        try again.reserve([range(5)])
+        #expect(try reserved() > Self.block * 3)
+        try again.discard()
+        #expect(try reserved() == 0)
+    }
+
+    @Test func `a range without room is reserved when there is room`() throws {
+        let small = try StoreUnderTest(capacity: 8 << 20)
+        let incomplete = try small.store.makeIncomplete(
+            for: key, header: [7], total: 1 << 30, in: small.store.generation(of: "http://test/a").epoch)
+        let others = try small.store.beginBody(for: EntryKey("other"))
+        try others.start(header: [1], total: 5 << 20)
+        let window = 0..<16 * Self.block
+        #expect(throws: StoreError.self) { try incomplete.reserve([window]) }
+        try others.discard()
+        try incomplete.reserve([window])
+        #expect(try small.store.statistics().partialBytes >= 16 * Self.block)
+        try incomplete.discard()
+    }
+
+    @Test func `whatever is asked for again, no more is reserved than the blocks that were asked for`() throws {
+        var generator = SeededGenerator(for: "IncompleteBodyTests.reserved")
+        let incomplete = try made()
+        let before = try reserved()
+        var asked = RangeSet<Int64>()
+        var parts: Int64 = 0
+        for _ in 0..<100 {
+            let first = Int64.random(in: 0...40, using: &generator)
+            let last = min(40, first + Int64.random(in: 0...12, using: &generator))
+            let missing = incomplete.missing(in: range(first).lowerBound..<range(last).upperBound)
+            let new = RangeSet(missing).subtracting(asked)
+            asked.formUnion(new)
+            parts += Int64(new.ranges.count)
+            try incomplete.reserve(missing)
+            // Some of the blocks arrive before the request fails.
+            let some = Int64.random(in: 0...2, using: &generator)
+            if let run = missing.first {
+                let start = BlockMap.index(of: run.lowerBound)
+                let end = min(start + some, BlockMap.index(of: run.upperBound - 1) + 1)
+                try write(Array(start..<end), to: incomplete)
+            }
+            let bytes = asked.ranges.reduce(Int64(0)) { $0 + Int64($1.count) }
+            let taken = try reserved() - before
+            #expect(taken >= bytes && taken <= bytes + parts * 3 * Budget.page)
+        }
+        try incomplete.keep()
+        #expect(try reserved() <= Self.total + 16 * Budget.page)
+    }
+
     @Test func `a header is replaced only by one of the same length`() throws {
         let incomplete = try made()
         try write([2], to: incomplete)

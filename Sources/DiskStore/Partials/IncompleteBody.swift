@@ -24,8 +24,8 @@ package final class IncompleteBody: Sendable {
     private let data: File
     private let recordFile: File
     private let state: Locked<State>
-    /// Locked during a change of the reservation, which is a transaction of the index.
-    private let reservation = Locked(())
+    /// The ranges that space was reserved for since it was opened. Locked during a change, which is a transaction of the index.
+    private let reservation = Locked(RangeSet<Int64>())
 
     fileprivate init(_ partial: sending Partial, total: Int64, _ epoch: Generation.Epoch, in store: DiskStore) {
         self.total = total
@@ -111,20 +111,24 @@ package final class IncompleteBody: Sendable {
 
     // MARK: Writing
 
-    /// Reserves space for missing ranges of whole blocks, in addition to earlier calls.
+    /// Reserves space for missing ranges of whole blocks, in addition to those of earlier calls. A range that was reserved before, and whose
+    /// blocks are still missing, is not reserved again.
     ///
     /// - Throws: ``StoreError/Code/tooLarge`` or ``StoreError/Code/full``.
     package func reserve(_ ranges: [Range<Int64>]) throws(StoreError) {
         if ranges.isEmpty { return }
-        // Besides its blocks, a range takes pages of the record, which has a slot for each block.
-        let bytes = ranges.reduce(Int64(0)) { sum, range in
-            let slots = BlockMap.count(for: Int64(range.count)) * Int64(Checksum.byteCount)
-            return sum + Budget.rounded(Int64(range.count)) + Budget.rounded(slots) + Budget.page
-        }
-        try reservation.withLock { (_) throws(StoreError) in
+        try reservation.withLock { (known) throws(StoreError) in
+            let new = RangeSet(ranges).subtracting(known)
+            if new.isEmpty { return }
+            // Besides its blocks, a range takes pages of the record, which has a slot for each block.
+            let bytes = new.ranges.reduce(Int64(0)) { sum, range in
+                let slots = BlockMap.count(for: Int64(range.count)) * Int64(Checksum.byteCount)
+                return sum + Budget.rounded(Int64(range.count)) + Budget.rounded(slots) + Budget.page
+            }
             let (id, reserved) = state.withLock { ($0.partial.id, $0.partial.reserved) }
             try store.reserve(reserved + bytes, forPartial: id, reserved: reserved)
             state.withLock { $0.partial.reserved = reserved + bytes }
+            known.formUnion(new)
         }
     }
 
