@@ -56,7 +56,7 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
         .init(testDescription: "the doomed count", usage: usage(bodies: 10, doomed: 1), bytes: mib(11), answer: .yes),
         .init(
             testDescription: "partials count if they are idle", usage: usage(bodies: 10, partials: 5), bytes: mib(12),
-            answer: .dependsOnPartials),
+            answer: .dependsOnPartials(mib(2))),
         .init(
             testDescription: "idle partials are enough", usage: usage(bodies: 10, partials: 5), bytes: mib(12),
             idlePartials: mib(2), answer: .yes),
@@ -160,11 +160,12 @@ private func mib(_ count: Int64) -> Int64 { count << 20 }
     @Test func `idle partials are counted only if they decide, and again after each step`() {
         var room = EvictionPlan(for: mib(60))
         let full = usage(bodies: 4, partials: 60)
-        #expect(room.next(full) == .countIdlePartials)
+        let needed = full.shortage(of: mib(60)) - mib(4)
+        #expect(room.next(full) == .countIdlePartials(needed))
         room.learned(idlePartials: mib(60))
         #expect(room.next(full) == .deleteDoomed)
         room.performed(freed: 0)
-        #expect(room.next(full) == .countIdlePartials)
+        #expect(room.next(full) == .countIdlePartials(needed))
         room.learned(idlePartials: 0)
         #expect(room.next(full) == .refuse)
     }

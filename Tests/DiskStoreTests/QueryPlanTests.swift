@@ -68,10 +68,14 @@ import Testing
         ("WHERE list = ?1 AND list > 0", "SCAN pin_sets USING COVERING INDEX pin_sets_by_name"),
         ("FROM partials ORDER BY updated, id", "SCAN partials"),
         ("FROM partials ORDER BY updated, id", "USE TEMP B-TREE FOR ORDER BY"),
+        // Sort only as many as their limits.
+        ("FROM partials WHERE (updated, id)", "SCAN partials"),
+        ("FROM partials WHERE (updated, id)", "USE TEMP B-TREE FOR ORDER BY"),
         // A key has few partials, and no more variants than the limits allow.
         ("FROM partials WHERE key_hash", "USE TEMP B-TREE FOR ORDER BY"),
         ("ORDER BY a.sequence LIMIT ?3", "USE TEMP B-TREE FOR ORDER BY"),
         // Sums that callers ask for.
+        ("SELECT count(*) FROM partials", "SCAN partials USING COVERING INDEX partials_by_key"),
         ("SELECT count(*), sum(", "SEARCH p USING INDEX pins_by_set (pin_set=?)"),
         ("SELECT ifnull(sum(allocated), 0)", "SEARCH holds USING INDEX holds_by_run (run=?)"),
         ("SELECT (SELECT count(*) FROM list_pending", "SEARCH p USING PRIMARY KEY (list=?)"),
@@ -197,6 +201,9 @@ import Testing
         _ = try catalogue.partials.partial(5000)
         _ = try catalogue.partials.partials(of: key)
         _ = try catalogue.partials.all()
+        _ = try catalogue.partials.longestIdle(after: nil, before: .max, limit: 10)
+        _ = try catalogue.partials.partials(after: 0, limit: 10)
+        _ = try catalogue.partials.count()
         try catalogue.partials.save(claim: 2, ofPartial: 5000, updated: 2)
         _ = try catalogue.partials.save(reserved: 2, ofPartial: 5000, updated: 3)
         try catalogue.partials.disown(5000)

@@ -15,8 +15,8 @@ struct EvictionPlan {
         case done
         /// Everything removable would not suffice; nothing was evicted.
         case refuse
-        /// Counts the bytes of idle partials, for ``learned(idlePartials:)``.
-        case countIdlePartials
+        /// Counts the bytes of idle partials, up to the given number of bytes, for ``learned(idlePartials:)``.
+        case countIdlePartials(Int64)
         /// Deletes the files of removed bodies that have no readers any more.
         case deleteDoomed
         /// Drops partials beyond their lifetime.
@@ -58,7 +58,7 @@ struct EvictionPlan {
         let countsDoomed = steps.first == .doomed
         switch usage.canFree(missing, countsDoomed: countsDoomed, idlePartials: idlePartials) {
         case .no: return .refuse
-        case .dependsOnPartials: return .countIdlePartials
+        case .dependsOnPartials(let needed): return .countIdlePartials(needed)
         case .yes: break
         }
         // Bodies alone do not suffice, so the index must also shrink by the pages of its removed entries.

@@ -67,7 +67,10 @@ extension Index {
                 if room.hasShrunkIndex { try catalogue().checkpoint() }
                 return
             case .refuse: throw try noRoom(for: bytes, usage).needing(bytes)
-            case .countIdlePartials: room.learned(idlePartials: try idlePartialBytes())
+            case .countIdlePartials(let needed):
+                let counted = try idlePartialBytes(upTo: needed)
+                // The others were not counted.
+                room.learned(idlePartials: counted >= needed ? usage.totals.partials : counted)
             case .deleteDoomed: room.performed(freed: try deleteDoomed())
             case .dropOldPartials: room.performed(freed: try dropPartials(olderThan: configuration.partialLifetime))
             case .evictExpired(let missing):
@@ -104,14 +107,17 @@ extension Index {
         roomCredit = min(max(0, -missing / 8), 8 << 20)
         if missing <= 0 { return }
         var answer = usage.canFree(missing, idlePartials: nil)
-        if answer == .dependsOnPartials { answer = usage.canFree(missing, idlePartials: try idlePartialBytes()) }
+        if case .dependsOnPartials(let needed) = answer {
+            answer = usage.canFree(missing, idlePartials: try idlePartialBytes(upTo: needed))
+        }
         if answer == .no { throw try noRoom(for: bytes, usage).needing(bytes) }
     }
 
     /// The error for `bytes` that neither fit nor can be freed.
     private func noRoom(for bytes: Int64, _ usage: StoreUsage) throws(StoreError) -> StoreError {
         let (needed, capacity) = (ByteSize(bytes), ByteSize(budget.capacity))
-        switch usage.noRoomReason(for: bytes, idlePartials: try idlePartialBytes()) {
+        let idlePartials = usage.totals.held > 0 ? try idlePartialBytes() : 0
+        switch usage.noRoomReason(for: bytes, idlePartials: idlePartials) {
         case .held(let loading):
             var uses = "\(ByteSize(usage.totals.held)) are pinned, or files that runs under way have delivered"
             if loading > 0 { uses += ", and \(ByteSize(loading)) are set aside for downloads" }

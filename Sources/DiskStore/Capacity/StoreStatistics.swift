@@ -34,7 +34,7 @@ extension DiskStore {
             let files = [paths.index, paths.log, paths.sharedMemory]
             return try StoreStatistics(
                 entries: totals.entries, bodyBytes: totals.bodies,
-                pinnedBytes: index.catalogue().holds.pinnedBytes(), partials: index.catalogue().partials.all().count,
+                pinnedBytes: index.catalogue().holds.pinnedBytes(), partials: index.catalogue().partials.count(),
                 partialBytes: totals.partials, doomedBytes: totals.doomed,
                 indexBytes: files.reduce(0) { $0 + (FileStatus(at: $1)?.allocated ?? 0) },
                 usedBytes: index.usage(totals).used, capacity: index.budget.capacity,

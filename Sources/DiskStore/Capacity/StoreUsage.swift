@@ -74,14 +74,14 @@ struct StoreUsage: Equatable {
         let rest = bytes - freeableBodies(countsDoomed: countsDoomed) - freeableIndex
         if rest <= 0 { return .yes }
         guard rest <= totals.partials else { return .no }
-        guard let idlePartials else { return .dependsOnPartials }
+        guard let idlePartials else { return .dependsOnPartials(rest) }
         return rest <= idlePartials ? .yes : .no
     }
 
     enum Feasibility: Equatable {
         case yes, no
-        /// It depends on the partials that are in use, which must be counted.
-        case dependsOnPartials
+        /// It depends on the partials that are in use: idle ones must have this number of bytes.
+        case dependsOnPartials(Int64)
     }
 
     // MARK: Refusing

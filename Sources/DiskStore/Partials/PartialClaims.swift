@@ -216,14 +216,7 @@ extension Index {
     /// Drops idle partials, the oldest first: those last used longer ago than `lifetime`, or as many as have `bytes`.
     /// Returns the bytes freed.
     func dropPartials(olderThan lifetime: Duration?, atLeast bytes: Int64 = .max) throws(StoreError) -> Int64 {
-        var freed: Int64 = 0
-        let oldest = lifetime.map { now - $0.milliseconds }
-        for row in try catalogue().partials.all() {
-            if freed >= bytes { break }
-            if let oldest, row.updated >= oldest { continue }
-            freed += try dropIfIdle(row)
-        }
-        return freed
+        try dropPartials(unusedSince: lifetime.map { now - $0.milliseconds } ?? .max, atLeast: bytes)
     }
 
     /// The time in milliseconds by which a partial may be unused for longer than each entry. Interrupted downloads are expensive to repeat.
@@ -233,23 +226,39 @@ extension Index {
     func dropPartials(unusedLongerThanEntries bytes: Int64) throws(StoreError) -> Int64 {
         try flush()
         guard let oldest = try catalogue().entries.longestUnused(limit: 1).first else { return 0 }
-        // A date in the future is that of a clock that was set back since.
-        let date = min(oldest.lastUse, now) - Self.grace
+        return try dropPartials(unusedSince: min(oldest.lastUse, now) - Self.grace, atLeast: bytes)
+    }
+
+    /// The number of partials that are read together. There may be as many as there are large files.
+    static let partialStep: Int64 = 1000
+
+    /// Drops idle partials last used before a time: the oldest first, as many as have `bytes`. Returns the bytes freed.
+    private func dropPartials(unusedSince time: Int64, atLeast bytes: Int64) throws(StoreError) -> Int64 {
         var freed: Int64 = 0
-        for row in try catalogue().partials.all() where freed < bytes && row.updated < date {
-            freed += try dropIfIdle(row)
+        var last: PartialRow?
+        while freed < bytes {
+            let rows = try catalogue().partials.longestIdle(after: last, before: time, limit: Self.partialStep)
+            for row in rows where freed < bytes { freed += try dropIfIdle(row) }
+            guard rows.count == Self.partialStep else { break }
+            last = rows.last
         }
         return freed
     }
 
-    /// The bytes reserved for idle partials.
-    func idlePartialBytes() throws(StoreError) -> Int64 {
+    /// The bytes reserved for idle partials, of which no more are counted as soon as they have `enough`.
+    func idlePartialBytes(upTo enough: Int64 = .max) throws(StoreError) -> Int64 {
         var bytes: Int64 = 0
-        for row in try catalogue().partials.all() {
-            // A partial without its data is a leftover of a kill.
-            let data = try? File(paths.data(row.id), O_RDONLY)
-            if let data, try seemsInUse(row, data) { continue }
-            bytes += row.reserved
+        var last = Int64.min
+        while bytes < enough {
+            let rows = try catalogue().partials.partials(after: last, limit: Self.partialStep)
+            for row in rows where bytes < enough {
+                // A partial without its data is a leftover of a kill.
+                let data = try? File(paths.data(row.id), O_RDONLY)
+                if let data, try seemsInUse(row, data) { continue }
+                bytes += row.reserved
+            }
+            guard let end = rows.last else { break }
+            last = end.id
         }
         return bytes
     }

@@ -23,6 +23,23 @@ struct PartialTable: StatementRunner {
     /// All partials, the longest idle first.
     func all() throws(StoreError) -> [PartialRow] { try rows(.partialsByAge, row: PartialRow.init) }
 
+    /// Some partials last used before a time, the longest idle first.
+    ///
+    /// - Parameter last: The partial behind which they begin; `nil` for the first ones.
+    func longestIdle(after last: PartialRow?, before time: Int64, limit: Int64) throws(StoreError) -> [PartialRow] {
+        try rows(
+            .longestIdle,
+            { $0.bind(1, last?.updated ?? .min).bind(2, last?.id ?? .min).bind(3, time).bind(4, limit) },
+            row: PartialRow.init)
+    }
+
+    /// Some partials, in the order of their numbers.
+    func partials(after id: Int64, limit: Int64) throws(StoreError) -> [PartialRow] {
+        try rows(.partialsAfter, { $0.bind(1, id).bind(2, limit) }, row: PartialRow.init)
+    }
+
+    func count() throws(StoreError) -> Int { try first(.partialCount, row: { Int($0.integer(0)) }) ?? 0 }
+
     func insert(_ partial: PartialRow) throws(StoreError) {
         try run(.insertPartial) { insert in
             insert.bind(1, partial.id).bind(2, partial.claim).bind(3, keyHash(partial.key)).bind(4, partial.key.value)
@@ -79,4 +96,8 @@ extension Query {
     fileprivate static let partialsByKey: Query =
         "\(selectPartial) WHERE key_hash = ?1 AND key = ?2 ORDER BY updated DESC"
     fileprivate static let partialsByAge: Query = "\(selectPartial) ORDER BY updated, id"
+    fileprivate static let longestIdle: Query =
+        "\(selectPartial) WHERE (updated, id) > (?1, ?2) AND updated < ?3 ORDER BY updated, id LIMIT ?4"
+    fileprivate static let partialsAfter: Query = "\(selectPartial) WHERE id > ?1 ORDER BY id LIMIT ?2"
+    fileprivate static let partialCount: Query = "SELECT count(*) FROM partials"
 }
