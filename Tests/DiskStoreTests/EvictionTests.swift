@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 import Foundation
 import TestSupport
 import Testing
@@ -216,6 +217,66 @@ private let block = Int(BlockMap.blockSize)
         #expect(try keys(test.store) == ["k8", "k9"])
         #expect(try test.store.prune(to: 0).entries == 2)
         #expect(try test.store.prune() == .nothing)
+    }
+
+    @Test(arguments: ["clear", "prune", "prune pinned"])
+    func `many entries are removed in steps, between which others look up`(how: String) throws {
+        let test = try StoreUnderTest()
+        let keys = (0..<2300).map { "\($0)" }
+        for key in keys { try test.store.put(key, pattern(10)) }
+        let pinned = keys.filter { $0.hasSuffix("7") }
+        _ = try test.store.savePinSet(
+            NewPinSet(owner: "", name: "trip"),
+            members: pinned.map { NewPin(key: EntryKey($0), url: "http://test/\($0)", request: []) })
+        var result = PruneResult.nothing
+        let seen = try test.store.transactions {
+            switch how {
+            case "clear": result = try test.store.clear(sparingPins: true)
+            case "prune": result = try test.store.prune(to: 0)
+            default: result = try test.store.prune(to: 0, sparingPins: false)
+            }
+        }
+        // A step marks the entries for deletion, and then deletes the rows of the deleted files.
+        #expect(seen.mostInCall == 2 && seen.count >= 2 * 20)
+        let left = how == "prune pinned" ? [] : pinned
+        #expect(result.entries == keys.count - left.count)
+        #expect(try keys.filter { try test.store.has($0) } == left)
+    }
+
+    @Test func `a pruning by size and age selects the same entries as the whole order of use does`() throws {
+        let test = try StoreUnderTest()
+        for number in 0..<1100 {
+            try test.store.put("\(number)", pattern(10))
+            if number == 1049 { test.clock.advance(1000) }
+        }
+        // The first of them is used again.
+        let first = try #require(try test.store.entries(for: EntryKey("0")).first)
+        try test.store.touch(first)
+        #expect(try test.store.prune(olderThan: .seconds(500), dryRun: true).entries == 1049)
+        let bytes = try test.store.statistics().bodyBytes
+        #expect(try test.store.prune(to: bytes - 1001 * 4096).entries == 1001)
+        #expect(try test.store.has("0") && !test.store.has("1001") && test.store.has("1002"))
+    }
+
+    @Test func `clearing removes also the entries that another process uses meanwhile`() throws {
+        let test = try StoreUnderTest()
+        for number in 0..<1200 { try test.store.put("\(number)", pattern(10)) }
+        let other = try test.again()
+        let entries = try (0..<1200).map { try other.entries(for: EntryKey("\($0)"))[0] }
+        let hasUsed = Locked(false)
+        try test.store.withIndex { (index) throws(StoreError) in
+            index.beforeChange = { () throws(StoreError) in
+                let isFirst = hasUsed.withLock { (hasUsed) -> Bool in
+                    defer { hasUsed = true }
+                    return !hasUsed
+                }
+                if !isFirst { return }
+                try other.touch(entries)
+                try other.flush()
+            }
+        }
+        #expect(try test.store.clear().entries == 1200)
+        #expect(try test.store.statistics().entries == 0)
     }
 
     @Test

@@ -22,12 +22,12 @@ import Testing
                             updated: (Self.count - number) * 1000))
                 }
                 totals.partials += Self.count * 10
+                totals.noteTaken(Self.id(Self.count))
             }
             index.hasRecoveredPartials = true
         }
     }
 
-    /// The number of a row, which the store does not issue.
     private static func id(_ number: Int64) -> Int64 { (1 << 40) + number }
 
     /// The numbers of the rows that are left, the longest idle first.
@@ -79,6 +79,21 @@ import Testing
         #expect(try drop(olderThan: nil) == Self.count * 10)
         #expect(try test.store.statistics().partials == 1)
         try writer.discard()
+    }
+
+    @Test(arguments: ["old", "prune", "clear"])
+    func `they are dropped in steps, between which others look up`(how: String) throws {
+        var freed: Int64 = 0
+        let seen = try test.store.transactions {
+            switch how {
+            case "old": freed = try test.store.dropOldPartials()
+            case "prune": freed = try test.store.prune(to: 0).bytes
+            default: freed = try test.store.clear(.partials).bytes
+            }
+        }
+        #expect(seen.mostInCall <= 100 && seen.count >= Int(Self.count))
+        #expect(freed == Self.count * 10)
+        #expect(try numbers().isEmpty)
     }
 
     @Test(arguments: [1, 10, 11, 10 * (Index.partialStep + 1), 10 * Self.count] as [Int64])

@@ -182,6 +182,10 @@ import Testing
         try entries.save(isPinned: true, of: 5000)
         #expect(try entries.isPinned(5000))
         _ = try entries.longestUnused(limit: 10)
+        for sparingPins in [false, true] {
+            _ = try entries.byUse(after: .min, before: .max, sparingPins: sparingPins, limit: 10)
+            _ = try entries.numbers(after: .min, before: .max, sparingPins: sparingPins, limit: 10)
+        }
         _ = try entries.expired(at: 10, limit: 10)
         _ = try entries.entries(ofOtherVersionsThan: "2", limit: 10)
         _ = try entries.entries(ofOtherFormatsThan: ValueFormat(type: "t", version: "2"), limit: 10)

@@ -71,6 +71,31 @@ extension DiskStore {
     }
 
     func has(_ key: String) throws -> Bool { try !entries(for: EntryKey(key)).isEmpty }
+
+    /// The transactions of `body`: their number, and the greatest number in one call, during which no other thread can use the index.
+    ///
+    /// - Parameter limit: The number of transactions after which the next one fails, as if the process had ended.
+    func transactions(
+        limit: Int = .max, _ body: () throws -> Void
+    ) throws -> (count: Int, mostInCall: Int) {
+        let seen = Locked((count: 0, inCall: 0, mostInCall: 0))
+        try withIndex { (index) throws(StoreError) in
+            index.beforeChange = { [unowned index] () throws(StoreError) in
+                let isFollowing = index.hasChanged
+                let isBeyond = seen.withLock { (seen) -> Bool in
+                    if seen.count == limit { return true }
+                    seen.count += 1
+                    seen.inCall = isFollowing ? seen.inCall + 1 : 1
+                    seen.mostInCall = max(seen.mostInCall, seen.inCall)
+                    return false
+                }
+                if isBeyond { throw StoreError(.io, "the process ended") }
+            }
+        }
+        defer { try? withIndex { (index) throws(StoreError) in index.beforeChange = nil } }
+        try body()
+        return seen.withLock { ($0.count, $0.mostInCall) }
+    }
 }
 
 extension StoredBody {

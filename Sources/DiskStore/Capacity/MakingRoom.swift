@@ -199,11 +199,17 @@ extension Index {
     func deleteDoomed() throws(StoreError) -> Int64 {
         var freed: Int64 = 0
         var last = Int64.min
-        while true {
-            let batch = try catalogue().deletedBodies.numbers(after: last, limit: budget.evictionBatch)
-            guard let end = batch.last else { return freed }
-            freed += try deleteDoomed(batch)
-            last = end
+        while let step = try deleteSomeDoomed(after: last) {
+            freed += step.freed
+            last = step.last
         }
+        return freed
+    }
+
+    /// Deletes a batch of doomed bodies, whose numbers begin behind one. Returns the bytes freed and the last number; `nil` if there are no more.
+    func deleteSomeDoomed(after last: Int64) throws(StoreError) -> (freed: Int64, last: Int64)? {
+        let batch = try catalogue().deletedBodies.numbers(after: last, limit: budget.evictionBatch)
+        guard let end = batch.last else { return nil }
+        return (try deleteDoomed(batch), end)
     }
 }

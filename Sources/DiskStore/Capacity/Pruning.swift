@@ -27,23 +27,51 @@ extension DiskStore {
         to target: Int64? = nil, olderThan age: Duration? = nil, dryRun: Bool = false, sparingPins: Bool = true
     ) throws(StoreError) -> PruneResult {
         let before = age.map { configuration.clock().milliseconds - $0.milliseconds }
-        let (victims, result) = try withIndex { (index) throws(StoreError) in
+        let victims = try victims(to: target, before: before, sparingPins: sparingPins)
+        if dryRun { return PruneResult(entries: victims.ids.count, bytes: victims.bytes) }
+        var removed = try removeInSteps(victims.ids)
+        if let target { removed.bytes += try dropPartials(to: target) }
+        return removed
+    }
+
+    /// The least recently used entries: as many as exceed the target, and all last used before a date. An entry that is used during the call is
+    /// not among them.
+    private func victims(to target: Int64?, before: Int64?, sparingPins: Bool) throws(StoreError) -> PruneSelection {
+        let (excess, end) = try withIndex { (index) throws(StoreError) in
             try index.flush()
             let totals = try index.readTotals()
-            return try index.victims(
-                excess: target.map { totals.bodies + totals.partials - max(0, $0) } ?? 0, before: before,
-                sparingPins: sparingPins)
+            return (target.map { totals.bodies + totals.partials - max(0, $0) } ?? 0, totals.nextSequence)
         }
-        if dryRun { return result }
-        var removed = try removeInSteps(victims)
-        if let target {
-            removed.bytes += try withIndex { (index) throws(StoreError) in
-                let totals = try index.readTotals()
-                let excess = totals.bodies + totals.partials - max(0, target)
-                return excess > 0 ? try index.dropPartials(olderThan: nil, atLeast: excess) : 0
+        var selection = PruneSelection(excess: excess, before: before)
+        var last = Int64.min
+        while true {
+            let after = last
+            let step = try withIndex { (index) throws(StoreError) in
+                try index.catalogue().entries.byUse(
+                    after: after, before: end, sparingPins: sparingPins, limit: Self.readingStep)
             }
+            for row in step { if !selection.consider(row.entry) { return selection } }
+            guard let place = step.last?.place else { return selection }
+            last = place
         }
-        return removed
+    }
+
+    /// Drops idle partials, the longest idle first, in steps as ``removeInSteps(_:)``. Returns the bytes freed.
+    private func dropPartials(to target: Int64) throws(StoreError) -> Int64 {
+        var freed: Int64 = 0
+        var last: PartialRow?
+        repeat {
+            let after = last
+            let step = try withIndex { (index) throws(StoreError) in
+                let totals = try index.readTotals()
+                return try index.dropSomePartials(
+                    unusedSince: .max, after: after, limit: Self.removalStep,
+                    atLeast: totals.bodies + totals.partials - max(0, target))
+            }
+            freed += step.freed
+            last = step.last
+        } while last != nil
+        return freed
     }
 
     /// The scope of ``clear(_:)``.
@@ -68,34 +96,58 @@ extension DiskStore {
 
     private func clearFiles(_ what: ClearScope, sparingPins: Bool = false) throws(StoreError) -> PruneResult {
         var result = PruneResult.nothing
+        // Those that begin meanwhile have higher numbers.
+        let end = try withIndex { (index) throws(StoreError) in try index.readTotals().nextNumber << 8 }
         if what == .everything {
-            let ids = try withIndex { (index) throws(StoreError) in
-                try index.victims(excess: .max, before: nil, sparingPins: sparingPins).ids
+            var last = Int64.min
+            while true {
+                let after = last
+                let ids = try withIndex { (index) throws(StoreError) in
+                    try index.catalogue().entries.numbers(
+                        after: after, before: end, sparingPins: sparingPins, limit: Self.readingStep)
+                }
+                guard let number = ids.last else { break }
+                last = number
+                let removed = try removeInSteps(ids)
+                result.entries += removed.entries
+                result.bytes += removed.bytes
             }
-            result = try removeInSteps(ids)
         }
-        let rows = try withIndex { (index) throws(StoreError) in try index.catalogue().partials.all() }
-        for row in rows {
-            result.bytes += try withIndex { (index) throws(StoreError) in
-                let freed = try index.dropIfIdle(row)
-                if freed == 0, what == .everything { try index.disown(row) }
-                return freed
+        var last = Int64.min
+        while true {
+            let after = last
+            let rows = try withIndex { (index) throws(StoreError) in
+                try index.catalogue().partials.partials(after: after, limit: Self.readingStep)
             }
+            for row in rows.prefix(while: { $0.id < end }) {
+                result.bytes += try withIndex { (index) throws(StoreError) in
+                    let freed = try index.dropIfIdle(row)
+                    if freed == 0, what == .everything { try index.disown(row) }
+                    return freed
+                }
+            }
+            guard let number = rows.last?.id, number < end else { break }
+            last = number
         }
-        try withIndex { (index) throws(StoreError) in
-            try index.releaseDeadRuns()
-            _ = try index.deleteDoomed()
-            try index.shrink()
-        }
+        try withIndex { (index) throws(StoreError) in try index.releaseDeadRuns() }
+        _ = try deleteDoomed()
+        try shrink()
         return result
     }
 
-    /// Removes entries, in steps between which other callers get their turn.
+    /// The number of rows that a step reads.
+    private static let readingStep: Int64 = 1000
+    /// The number of entries or partials that a step removes.
+    private static let removalStep: Int64 = 100
+
+    // Each of these works in steps between which other callers get their turn.
+
+    /// Removes entries.
     func removeInSteps(_ ids: [Int64]) throws(StoreError) -> PruneResult {
         var result = PruneResult.nothing
         var start = 0
         while start < ids.count {
-            let step = Array(ids[start..<min(ids.count, start + 100)])
+            let step = Array(ids[start..<min(ids.count, start + Int(Self.removalStep))])
             start += step.count
             let removed = try withIndex { (index) throws(StoreError) in try index.removeCounted(step) }
             result.entries += removed.entries
@@ -103,18 +155,49 @@ extension DiskStore {
         }
         return result
     }
+
+    /// Deletes the doomed bodies without readers or live runs. Returns the bytes freed.
+    func deleteDoomed() throws(StoreError) -> Int64 {
+        var freed: Int64 = 0
+        var last = Int64.min
+        while true {
+            let after = last
+            let step = try withIndex { (index) throws(StoreError) in try index.deleteSomeDoomed(after: after) }
+            guard let step else { return freed }
+            freed += step.freed
+            last = step.last
+        }
+    }
+
+    /// Drops idle partials beyond their lifetime. Returns the bytes freed.
+    func dropOldPartials() throws(StoreError) -> Int64 {
+        let time = configuration.clock().milliseconds - configuration.partialLifetime.milliseconds
+        var freed: Int64 = 0
+        var last: PartialRow?
+        repeat {
+            let after = last
+            let step = try withIndex { (index) throws(StoreError) in
+                try index.dropSomePartials(unusedSince: time, after: after, limit: Self.removalStep)
+            }
+            freed += step.freed
+            last = step.last
+        } while last != nil
+        return freed
+    }
+
+    /// Returns the index file's free pages to the disk if they are many.
+    func shrink() throws(StoreError) {
+        var left = try withIndex { (index) throws(StoreError) -> Int64 in
+            let catalogue = try index.catalogue()
+            let free = try catalogue.freePageCount()
+            guard free > 64, try free * 4 > catalogue.pageCount() else { return 0 }
+            return free
+        }
+        while left > 0 { left -= try withIndex { (index) throws(StoreError) in try index.vacuumSomePages() } }
+    }
 }
 
 extension Index {
-    /// The least recently used entries: as many as occupy `excess` bytes, and all last used before a date.
-    func victims(excess: Int64, before: Int64?, sparingPins: Bool) throws(StoreError) -> (
-        ids: [Int64], sum: PruneResult
-    ) {
-        var selection = PruneSelection(excess: excess, before: before)
-        try catalogue().entries.forEachByUse(sparingPins: sparingPins) { selection.consider($0) }
-        return (selection.ids, PruneResult(entries: selection.ids.count, bytes: selection.bytes))
-    }
-
     /// Removes entries, also on a full disk.
     func removeCounted(_ ids: [Int64]) throws(StoreError) -> PruneResult {
         var result = PruneResult.nothing
@@ -145,23 +228,19 @@ extension Index {
         }
     }
 
-    /// Returns the index file's free pages to the disk if they are many.
-    func shrink() throws(StoreError) {
-        let catalogue = try catalogue()
-        let free = try catalogue.freePageCount()
-        if free > 64, try free * 4 > catalogue.pageCount() { _ = try vacuumFreePages() }
-    }
-
     /// Returns the index file's free pages to the disk, in steps limited by the log. Returns the bytes freed.
     func vacuumFreePages() throws(StoreError) -> Int64 {
         let catalogue = try catalogue()
         let before = try catalogue.pageCount()
-        let step = max(budget.checkpointPages / 4, 8)
         var left = try catalogue.freePageCount()
-        while left > 0 {
-            try catalogue.vacuum(pages: step)
-            left -= step
-        }
+        while left > 0 { left -= try vacuumSomePages() }
         return try (before - catalogue.pageCount()) * Budget.page
+    }
+
+    /// Returns some of the index file's free pages to the disk, and the greatest number of them.
+    func vacuumSomePages() throws(StoreError) -> Int64 {
+        let step = max(budget.checkpointPages / 4, 8)
+        try catalogue().vacuum(pages: step)
+        return step
     }
 }

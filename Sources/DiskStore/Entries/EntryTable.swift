@@ -138,16 +138,28 @@ struct EntryTable: StatementRunner {
         try rows(.longestUnused, { $0.bind(1, limit) }, row: EvictionCandidate.init)
     }
 
-    /// Calls `body` with each entry, the least recently used first, until it returns false.
+    /// Some entries with their places in the order of use, the least recently used first.
+    ///
+    /// - Parameters:
+    ///   - last: The place behind which they begin.
+    ///   - end: The place before which they end.
+    ///   - sparingPins: True to leave out pinned entries.
+    func byUse(
+        after last: Int64, before end: Int64, sparingPins: Bool, limit: Int64
+    ) throws(StoreError) -> [(entry: EvictionCandidate, place: Int64)] {
+        try rows(
+            sparingPins ? .unpinnedByUse : .allByUse, { $0.bind(1, limit).bind(2, last).bind(3, end) },
+            row: { (EvictionCandidate($0), $0.integer(3)) })
+    }
+
+    /// The numbers of some entries, in order.
     ///
     /// - Parameter sparingPins: True to leave out pinned entries.
-    func forEachByUse(sparingPins: Bool, _ body: (EvictionCandidate) -> Bool) throws(StoreError) {
-        let entries = "SELECT e.id, e.allocated, a.date, a.sequence FROM access a JOIN entries e ON e.id = a.entry"
-        let pinned = sparingPins ? "" : "UNION ALL \(entries) WHERE a.pinned = 1"
-        let select = try connection.prepare("\(entries) WHERE a.pinned = 0 \(pinned) ORDER BY a.sequence")
-        defer { select.finalize() }
-        while try select.step() {
-            if !body(EvictionCandidate(select)) { return }
+    func numbers(
+        after last: Int64, before end: Int64, sparingPins: Bool, limit: Int64
+    ) throws(StoreError) -> [Int64] {
+        try rows(.numbers, { $0.bind(1, last).bind(2, end).bind(3, sparingPins ? 0 : 1).bind(4, limit) }) {
+            $0.integer(0)
         }
     }
 
@@ -243,6 +255,17 @@ extension Query {
         SELECT e.id, e.allocated, a.date FROM access a JOIN entries e ON e.id = a.entry
         WHERE a.pinned = 0 AND NOT EXISTS (SELECT 1 FROM holds h WHERE h.entry = e.id)
         ORDER BY a.sequence LIMIT ?1
+        """
+    private static let selectByUse = """
+        SELECT e.id, e.allocated, a.date, a.sequence FROM access a JOIN entries e ON e.id = a.entry
+        WHERE a.sequence > ?2 AND a.sequence < ?3 AND a.pinned =
+        """
+    fileprivate static let unpinnedByUse: Query = "\(selectByUse) 0 ORDER BY a.sequence LIMIT ?1"
+    /// Both parts are in order, and are merged.
+    fileprivate static let allByUse: Query =
+        "\(selectByUse) 0 UNION ALL \(selectByUse) 1 ORDER BY a.sequence LIMIT ?1"
+    fileprivate static let numbers: Query = """
+        SELECT entry FROM access WHERE entry > ?1 AND entry < ?2 AND +pinned <= ?3 ORDER BY entry LIMIT ?4
         """
     fileprivate static let expired: Query = """
         SELECT e.id, e.allocated, a.date FROM entries e JOIN access a ON a.entry = e.id

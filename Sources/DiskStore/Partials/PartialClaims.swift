@@ -236,13 +236,29 @@ extension Index {
     private func dropPartials(unusedSince time: Int64, atLeast bytes: Int64) throws(StoreError) -> Int64 {
         var freed: Int64 = 0
         var last: PartialRow?
-        while freed < bytes {
-            let rows = try catalogue().partials.longestIdle(after: last, before: time, limit: Self.partialStep)
-            for row in rows where freed < bytes { freed += try dropIfIdle(row) }
-            guard rows.count == Self.partialStep else { break }
-            last = rows.last
-        }
+        repeat {
+            let step = try dropSomePartials(
+                unusedSince: time, after: last, limit: Self.partialStep, atLeast: bytes - freed)
+            freed += step.freed
+            last = step.last
+        } while last != nil
         return freed
+    }
+
+    /// Drops some of these partials.
+    ///
+    /// - Parameters:
+    ///   - last: The partial behind which they begin; `nil` for the first ones.
+    ///   - limit: The number of partials to look at.
+    /// - Returns: The bytes freed, and the partial to continue behind; `nil` at the end, or if they have `bytes`.
+    func dropSomePartials(
+        unusedSince time: Int64, after last: PartialRow?, limit: Int64, atLeast bytes: Int64 = .max
+    ) throws(StoreError) -> (freed: Int64, last: PartialRow?) {
+        if bytes <= 0 { return (0, nil) }
+        var freed: Int64 = 0
+        let rows = try catalogue().partials.longestIdle(after: last, before: time, limit: limit)
+        for row in rows where freed < bytes { freed += try dropIfIdle(row) }
+        return (freed, rows.count < limit || freed >= bytes ? nil : rows.last)
     }
 
     /// The bytes reserved for idle partials, of which no more are counted as soon as they have `enough`.

@@ -46,22 +46,26 @@ extension DiskStore {
             await Task.yield()
         }
         let before = result
-        return try withIndex { (index) throws(StoreError) in
+        result = try withIndex { (index) throws(StoreError) in
             var after = before
             try index.sweepPartials(&after)
             try index.countFolder(Index.partialsFolder)
-            after.bytes += try index.dropPartials(olderThan: configuration.partialLifetime)
-            try index.releaseDeadRuns()
-            after.bytes += try index.deleteDoomed()
-            index.deleteOldAside()
-            try index.shrink()
+            return after
+        }
+        result.bytes += try dropOldPartials()
+        try withIndex { (index) throws(StoreError) in try index.releaseDeadRuns() }
+        result.bytes += try deleteDoomed()
+        try collectListGarbage()
+        try withIndex { (index) throws(StoreError) in index.deleteOldAside() }
+        try shrink()
+        try withIndex { (index) throws(StoreError) in
             try index.change { (totals) throws(StoreError) in
                 for slot in 0..<GenerationTable.slots { try? index.generations.table().settle(slot: slot) }
                 totals.swept = now
                 totals.hasUncountedFiles = 0
             }
-            return after
         }
+        return result
     }
 }
 
