@@ -298,7 +298,7 @@ import Testing
         try catalogue.entries.save(isPinned: true, of: 1)
         _ = try catalogue.holds.delete(1, run: 0)
         _ = try catalogue.pins.deleteMembers(ofSet: 1, record: "i3")
-        _ = try catalogue.pins.deleteMembers(ofSet: 1)
+        _ = try catalogue.pins.deleteMembers(ofSet: 1, limit: 10)
         try catalogue.pins.deleteSet(1)
         // Garbage
         try catalogue.lists.discard(list)

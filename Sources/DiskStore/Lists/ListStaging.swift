@@ -42,7 +42,7 @@ package final class ListStaging {
         former = list
         revision = list.revision + 1
         let token = token
-        try store.withIndex { (index) throws(StoreError) in try index.beginStaging(list, token) }
+        try store.beginStaging(list, token)
         let first = try store.withIndex { (index) throws(StoreError) in
             try index.catalogue().listItems.firstPosition(ofList: list.list)
         }

@@ -50,6 +50,7 @@ extension DiskStore {
         try withIndex { (index) throws(StoreError) in
             if let list = try index.catalogue().lists.list(name) { try index.discard([list.list]) }
         }
+        try collectListGarbage()
     }
 
     /// Removes the lists of an owner, or of one of its groups.
@@ -57,11 +58,12 @@ extension DiskStore {
         try withIndex { (index) throws(StoreError) in
             try index.discard(index.catalogue().lists.lists(owner: owner, group: group))
         }
+        try collectListGarbage()
     }
 
-    /// Deletes the remains of lists whose removal was interrupted by the end of a process.
+    /// Deletes the rows of removed lists, also of those whose removal was interrupted by the end of a process.
     package func collectListGarbage() throws(StoreError) {
-        try withIndex { (index) throws(StoreError) in try index.collectGarbage() }
+        while try withIndex({ (index) throws(StoreError) in try index.collectGarbage() }) {}
     }
 
     // MARK: Records
@@ -140,23 +142,59 @@ extension DiskStore {
     }
 }
 
-extension Index {
-    /// The number of rows that one transaction changes. It is limited, so that other callers proceed in between and the log stays short.
-    var listBatch: Int64 { budget.evictionBatch }
-
+extension DiskStore {
     // MARK: Staging
 
     /// Prepares the list for its next array, and removes remains of former ones.
     ///
     /// From the first transaction on, no other sync can write to this list. Therefore nothing is staged when this returns.
     func beginStaging(_ list: ListState, _ token: Int64) throws(StoreError) {
+        try withIndex { (index) throws(StoreError) in try index.takeStaging(list, token) }
+        for step in Index.StagingStep.allCases {
+            while try withIndex({ (index) throws(StoreError) in try index.prepareStaging(list, token, step) }) {}
+        }
+    }
+}
+
+extension Index {
+    /// The number of rows that one transaction changes. It is limited, so that other callers proceed in between and the log stays short.
+    var listBatch: Int64 { budget.evictionBatch }
+
+    // MARK: Staging
+
+    /// Excludes all other syncs from writing to a list.
+    func takeStaging(_ list: ListState, _ token: Int64) throws(StoreError) {
         try change { (_) throws(StoreError) in
             let catalogue = try catalogue()
             guard try catalogue.lists.list(list.list)?.revision == list.revision else { throw taken }
             try catalogue.lists.saveStaging(token, ofList: list.list)
         }
-        try undoStaging(list, token)
-        try collectEnded(in: list, token)
+    }
+
+    /// The steps that prepare a list for its next array, in order.
+    enum StagingStep: CaseIterable {
+        /// Undo the changes of an array that was never activated. Its items are deleted first, because an id has only one current row.
+        case deleteStaged, reopen, undoPending
+        /// Deletes the items that ended, with the records and files of those that are not listed again.
+        case collectEnded
+    }
+
+    /// Does a part of a step, in one transaction. Returns false if there is no more to do in it.
+    func prepareStaging(_ list: ListState, _ token: Int64, _ step: StagingStep) throws(StoreError) -> Bool {
+        try change { (totals) throws(StoreError) in
+            try checkStaging(list.list, token)
+            let catalogue = try catalogue()
+            switch step {
+            case .deleteStaged:
+                return try catalogue.listItems.deleteStaged(
+                    ofList: list.list, since: list.revision, limit: listBatch)
+            case .reopen:
+                return try catalogue.listItems.reopen(ofList: list.list, until: list.revision, limit: listBatch)
+            case .undoPending:
+                return try catalogue.pendingItems.undo(ofList: list.list, since: list.revision, limit: listBatch)
+            case .collectEnded: return try collectEnded(in: list, &totals)
+            }
+        }
     }
 
     func checkStaging(_ list: Int64, _ token: Int64) throws(StoreError) {
@@ -185,49 +223,16 @@ extension Index {
         }
     }
 
-    /// Undoes the changes of an array that was never activated. Its items are deleted first, because an id has only one current row.
-    private func undoStaging(_ list: ListState, _ token: Int64) throws(StoreError) {
-        try repeatedly(list, token) { (catalogue) throws(StoreError) in
-            try catalogue.listItems.deleteStaged(ofList: list.list, since: list.revision, limit: listBatch)
-        }
-        try repeatedly(list, token) { (catalogue) throws(StoreError) in
-            try catalogue.listItems.reopen(ofList: list.list, until: list.revision, limit: listBatch)
-        }
-        try repeatedly(list, token) { (catalogue) throws(StoreError) in
-            try catalogue.pendingItems.undo(ofList: list.list, since: list.revision, limit: listBatch)
-        }
-    }
-
-    /// Runs a step of the sync with the token, in a transaction each time, until it returns false.
-    private func repeatedly(
-        _ list: ListState, _ token: Int64, _ step: (Catalogue) throws(StoreError) -> Bool
-    ) throws(StoreError) {
-        var isMore = true
-        while isMore {
-            isMore = try change { (_) throws(StoreError) in
-                try checkStaging(list.list, token)
-                return try step(catalogue())
+    private func collectEnded(in list: ListState, _ totals: inout Totals) throws(StoreError) -> Bool {
+        let catalogue = try catalogue()
+        let ended = try catalogue.listItems.ended(inList: list.list, upTo: list.revision, limit: listBatch)
+        for (item, id) in ended {
+            if try !catalogue.listItems.contains(id, inList: list.list) {
+                try deleteRecord(id, of: list.list, &totals)
             }
+            try catalogue.listItems.delete(item)
         }
-    }
-
-    /// Deletes the items that ended, with the records and files of those that are not listed again.
-    private func collectEnded(in list: ListState, _ token: Int64) throws(StoreError) {
-        var isMore = true
-        while isMore {
-            isMore = try change { (totals) throws(StoreError) in
-                try checkStaging(list.list, token)
-                let catalogue = try catalogue()
-                let ended = try catalogue.listItems.ended(inList: list.list, upTo: list.revision, limit: listBatch)
-                for (item, id) in ended {
-                    if try !catalogue.listItems.contains(id, inList: list.list) {
-                        try deleteRecord(id, of: list.list, &totals)
-                    }
-                    try catalogue.listItems.delete(item)
-                }
-                return !ended.isEmpty
-            }
-        }
+        return !ended.isEmpty
     }
 
     /// Deletes the records and unpins the files of ids that are no longer listed.
@@ -279,23 +284,24 @@ extension Index {
 
     // MARK: Removing
 
-    /// Removes lists immediately. Their rows are deleted in steps.
+    /// Removes lists immediately. Their rows and pins remain, for ``collectGarbage()``.
     func discard(_ lists: [Int64]) throws(StoreError) {
         if lists.isEmpty { return }
-        try change { (totals) throws(StoreError) in
-            for list in lists {
-                try catalogue().lists.discard(list)
-                if let set = try catalogue().pins.set(ofList: list) { try deletePinSet(set, &totals) }
-            }
+        try change { (_) throws(StoreError) in
+            for list in lists { try catalogue().lists.discard(list) }
         }
-        try collectGarbage()
     }
 
-    func collectGarbage() throws(StoreError) {
-        while let list = try catalogue().lists.garbage() {
-            _ = try change { (_) throws(StoreError) in
-                try catalogue().lists.deleteGarbage(ofList: list, limit: listBatch)
+    /// Deletes some rows of a removed list, in one transaction: first its pins, which hold files. Returns false if no removed list has rows.
+    func collectGarbage() throws(StoreError) -> Bool {
+        guard let list = try catalogue().lists.garbage() else { return false }
+        try change { (totals) throws(StoreError) in
+            if let set = try catalogue().pins.set(ofList: list) {
+                _ = try deleteSome(ofPinSet: set, &totals)
+            } else {
+                _ = try catalogue().lists.deleteGarbage(ofList: list, limit: listBatch)
             }
         }
+        return true
     }
 }

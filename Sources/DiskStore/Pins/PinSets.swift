@@ -46,19 +46,22 @@ extension DiskStore {
     }
 
     /// Deletes a set. Its entries stay in the store like other entries.
-    package func removePinSet(_ set: PinSetState) throws(StoreError) {
-        try withIndex { (index) throws(StoreError) in
-            try index.change { (totals) throws(StoreError) in try index.deletePinSet(set.set, &totals) }
+    package func removePinSet(_ set: PinSetState) throws(StoreError) { try removePinSet(set.set) }
+
+    /// Deletes the members in steps, and the set with the last of them. After a kill the set has the rest of its members.
+    private func removePinSet(_ set: Int64) throws(StoreError) {
+        var isMore = true
+        while isMore {
+            isMore = try withIndex { (index) throws(StoreError) in
+                try index.change { (totals) throws(StoreError) in try index.deleteSome(ofPinSet: set, &totals) }
+            }
         }
     }
 
     /// Deletes the sets of an owner.
     package func removePinSets(owner: String) throws(StoreError) {
-        try withIndex { (index) throws(StoreError) in
-            for set in try index.catalogue().pins.sets(owner: owner) {
-                try index.change { (totals) throws(StoreError) in try index.deletePinSet(set, &totals) }
-            }
-        }
+        let sets = try withIndex { (index) throws(StoreError) in try index.catalogue().pins.sets(owner: owner) }
+        for set in sets { try removePinSet(set) }
     }
 
     package func notePinSetComplete(_ set: PinSetState) throws(StoreError) {
@@ -191,12 +194,15 @@ extension Index {
         }
     }
 
-    /// Deletes a set. Must be called inside a transaction.
-    func deletePinSet(_ set: Int64, _ totals: inout Totals) throws(StoreError) {
+    /// Deletes some members of a set, and the set itself with the last of them. Must be called inside a transaction. Returns false if the set
+    /// is deleted.
+    func deleteSome(ofPinSet set: Int64, _ totals: inout Totals) throws(StoreError) -> Bool {
         let catalogue = try catalogue()
-        let keys = try catalogue.pins.deleteMembers(ofSet: set)
-        try catalogue.pins.deleteSet(set)
+        let keys = try catalogue.pins.deleteMembers(ofSet: set, limit: listBatch)
         try releaseUnpinned(keys, &totals)
+        if keys.count == listBatch { return true }
+        try catalogue.pins.deleteSet(set)
+        return false
     }
 
     // MARK: Lists

@@ -62,8 +62,13 @@ struct PinTable: StatementRunner {
         try first("SELECT id FROM pin_sets WHERE list = ?1 AND list > 0", { $0.bind(1, list) }, row: { $0.integer(0) })
     }
 
+    /// All sets, except those of removed lists.
     func sets() throws(StoreError) -> [PinSetState] {
-        try rows("SELECT \(Self.setColumns) FROM pin_sets s ORDER BY owner, list, name", row: PinSetState.init)
+        try rows(
+            """
+            SELECT \(Self.setColumns) FROM pin_sets s WHERE NOT EXISTS (SELECT 1 FROM list_garbage g WHERE g.list = s.list)
+            ORDER BY owner, list, name
+            """, row: PinSetState.init)
     }
 
     func sets(owner: String) throws(StoreError) -> [Int64] {
@@ -146,19 +151,18 @@ struct PinTable: StatementRunner {
         }
     }
 
-    /// Deletes members, and returns the keys that they had.
-    func deleteMembers(ofSet set: Int64, record: String? = nil) throws(StoreError) -> [EntryKey] {
-        let keys =
-            if let record {
-                try rows(
-                    "DELETE FROM pins WHERE pin_set = ?1 AND record = ?2 RETURNING key",
-                    { $0.bind(1, set).bind(2, record) }, row: { EntryKey($0.text(0)) })
-            } else {
-                try rows(
-                    "DELETE FROM pins WHERE pin_set = ?1 RETURNING key", { $0.bind(1, set) },
-                    row: { EntryKey($0.text(0)) })
-            }
-        return keys
+    /// Deletes the members that a record names, and returns the keys that they had.
+    func deleteMembers(ofSet set: Int64, record: String) throws(StoreError) -> [EntryKey] {
+        try rows(
+            "DELETE FROM pins WHERE pin_set = ?1 AND record = ?2 RETURNING key", { $0.bind(1, set).bind(2, record) },
+            row: { EntryKey($0.text(0)) })
+    }
+
+    /// Deletes some members, and returns the keys that they had.
+    func deleteMembers(ofSet set: Int64, limit: Int64) throws(StoreError) -> [EntryKey] {
+        try rows(
+            "DELETE FROM pins WHERE pin IN (SELECT pin FROM pins WHERE pin_set = ?1 LIMIT ?2) RETURNING key",
+            { $0.bind(1, set).bind(2, limit) }, row: { EntryKey($0.text(0)) })
     }
 
     func deleteMember(_ pin: Int64) throws(StoreError) {

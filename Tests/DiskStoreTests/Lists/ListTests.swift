@@ -171,6 +171,75 @@ struct ListUnderTest {
         }
     }
 
+    /// Stores records that name a file each, and some of the files.
+    private func fill(_ count: Int) throws {
+        try list.takeOver((0..<count).map { ("\($0)", 1) })
+        let pending = try list.store.pending(of: list.state, after: .first(ofAttempt: 0), limit: count)
+        for start in stride(from: 0, to: count, by: 100) {
+            let records = pending[start..<min(count, start + 100)].map { asked in
+                let id = asked.item.id
+                var record = list.record(asked)
+                record.files = [NewPin(key: EntryKey("file \(id)"), url: "http://test/\(id)", request: [])]
+                return record
+            }
+            _ = try list.store.settle(records, missing: [], of: list.state)
+        }
+        for number in stride(from: 0, to: count, by: 4) { try list.store.put("file \(number)", pattern(10)) }
+    }
+
+    /// The bytes that rows of lists take, that pins hold, and that anybody holds.
+    private func remains(in store: DiskStore) throws -> [Int64] {
+        try store.withIndex { (index) throws(StoreError) in
+            let catalogue = try index.catalogue()
+            return [try catalogue.lists.bytes(), try catalogue.holds.pinnedBytes(), try index.readTotals().held]
+        }
+    }
+
+    private var batch: Int {
+        get throws { try list.store.withIndex { (index) throws(StoreError) in Int(index.listBatch) } }
+    }
+
+    @Test(arguments: [false, true])
+    func `a list is removed in short transactions, with its pins`(byOwner: Bool) throws {
+        try fill(300)
+        #expect(try remains(in: list.store).allSatisfy { $0 > 0 })
+        let seen = try list.store.transactions {
+            if byOwner { try list.store.removeLists(owner: "ann") } else { try list.store.removeList(list.name) }
+        }
+        // The items, the records and the pins.
+        #expect(try seen.mostInCall == 1 && seen.count > 3 * 300 / batch)
+        #expect(try remains(in: list.store) == [0, 0, 0] && list.store.pinSets().isEmpty)
+    }
+
+    @Test(arguments: [1, 2, 4, 8, 12])
+    func `a list whose removal is interrupted is gone, and the next sweep deletes its rows and pins`(
+        _ limit: Int
+    ) async throws {
+        try fill(300)
+        #expect(throws: StoreError.self) {
+            try list.store.transactions(limit: limit) { try list.store.removeList(list.name) }
+        }
+        let again = try list.test.again()
+        #expect(try again.list(list.name) == nil && again.pinSets().isEmpty)
+        #expect(try remains(in: again)[0] > 0)
+        try await again.sweep()
+        #expect(try remains(in: again) == [0, 0, 0])
+    }
+
+    @Test func `an array that was not finished is undone, and a former one deleted, in short transactions`() throws {
+        try list.takeOver((0..<300).map { ("\($0)", 1) })
+        try list.settleAll()
+        try list.takeOver((200..<300).map { ("\($0)", 1) })
+        // Some of them are staged.
+        let first = try list.store.transactions {
+            try list.takeOver((1000..<3100).map { ("\($0)", 1) }, finishes: false)
+        }
+        #expect(try first.mostInCall == 1 && first.count > (200 + 1000) / batch)
+        let second = try list.store.transactions { try list.takeOver([("200", 1)], finishes: false) }
+        #expect(try second.mostInCall == 1 && second.count > 2 * 1000 / batch)
+        #expect(try list.records().count == 100 && list.pending() == [])
+    }
+
     @Test func `pages in every order follow one another, and each page costs one search in an index`() throws {
         try list.takeOver((0..<50).map { ("\($0)", ($0 * 37) % 11) })
         try list.settleAll()

@@ -93,6 +93,39 @@ import Testing
         #expect(try !store.has("a") && store.has("b") && store.has("c"))
     }
 
+    // MARK: Removing large sets
+
+    private var batch: Int { get throws { try store.withIndex { (index) throws(StoreError) in Int(index.listBatch) } } }
+
+    private func held(in store: DiskStore) throws -> Int64 {
+        try store.withIndex { (index) throws(StoreError) in try index.readTotals().held }
+    }
+
+    @Test(arguments: [false, true]) func `a large set is removed in short transactions`(byOwner: Bool) throws {
+        let keys = (0..<100).map { "member \($0)" }
+        for key in keys { try store.put(key, pattern(10)) }
+        let set = try pin(keys, as: "large")
+        let seen = try store.transactions {
+            if byOwner { try store.removePinSets(owner: "") } else { try store.removePinSet(set) }
+        }
+        #expect(try seen.mostInCall == 1 && seen.count == keys.count / batch + 1)
+        #expect(try store.pinSets().isEmpty && store.pinnedBytes() == 0 && held(in: store) == 0)
+    }
+
+    @Test(arguments: 0...5) func `a removal that is interrupted goes on when it is repeated`(_ limit: Int) throws {
+        let keys = try (0..<5 * batch).map { "member \($0)" }
+        for key in keys { try store.put(key, pattern(10)) }
+        let set = try pin(keys, as: "large")
+        #expect(throws: StoreError.self) { try store.transactions(limit: limit) { try store.removePinSet(set) } }
+        let again = try test.again()
+        let rest = try #require(try again.pinSet(owner: "", name: "large"))
+        #expect(try rest.total == Int64(keys.count - limit * batch))
+        // The members hold their files, and no others are held.
+        #expect(try again.pinnedBytes() == rest.allocated && held(in: again) == rest.allocated)
+        try again.removePinSet(rest)
+        #expect(try again.pinSets().isEmpty && again.pinnedBytes() == 0 && held(in: again) == 0)
+    }
+
     // MARK: The order of use
 
     private func plan(_ sql: String) throws -> [String] {
