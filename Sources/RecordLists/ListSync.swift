@@ -25,9 +25,11 @@ struct ListSync: Sendable {
             return try cache.blocking.store.openList(name)
         }
         try translating { try cache.blocking.store.forgetAttempts(of: list) }
+        // The sync that took the current array over may have ended before it deleted all records.
+        summary.removed = try await tellRemoved(from: list, at: list.revision, deletingRecords: true, hasRemains: true)
         if isDue(list) {
             summary.askedServer = true
-            summary.removed = try await takeArray(of: &list)
+            summary.removed += try await takeArray(of: &list)
         }
         let pages = ListPages(sync: self, list: list)
         try await pages.fetch(&summary)
@@ -154,18 +156,25 @@ struct ListSync: Sendable {
 
     /// Reports the ids that a revision removed.
     ///
-    /// - Parameter deletingRecords: True to delete also their records, which can no longer be found.
+    /// - Parameters:
+    ///   - deletingRecords: True to delete also their records, which can no longer be found.
+    ///   - hasRemains: True for only those whose records are not deleted yet.
+    /// - Returns: The number of ids.
+    @discardableResult
     func tellRemoved(
-        from list: ListState, at revision: Int64, deletingRecords: Bool
-    ) async throws(ImageCacheError) {
+        from list: ListState, at revision: Int64, deletingRecords: Bool, hasRemains: Bool = false
+    ) async throws(ImageCacheError) -> Int {
         var last: Int64 = 0
+        var count = 0
         while true {
             let after = last
             let rows = try translating {
-                try cache.blocking.store.removed(from: list, at: revision, after: after, limit: 500)
+                try cache.blocking.store.removed(
+                    from: list, at: revision, after: after, hasRemains: hasRemains, limit: 500)
             }
-            guard let end = rows.last else { return }
+            guard let end = rows.last else { return count }
             last = end.item
+            count += rows.count
             if deletingRecords {
                 try translating { try cache.blocking.store.deleteRecords(rows.map(\.listed.id), of: list) }
             }

@@ -270,7 +270,9 @@ import Testing
         try catalogue.listItems.insert(item, list: list, position: 1, since: 2)
         try catalogue.listItems.end(1, at: 1)
         _ = try catalogue.listItems.rows(ofList: list, after: 0, 0, limit: 10)
-        _ = try catalogue.listItems.removed(fromList: list, at: 1, after: 0, limit: 10)
+        for hasRemains in [false, true] {
+            _ = try catalogue.listItems.removed(fromList: list, at: 1, after: 0, hasRemains: hasRemains, limit: 10)
+        }
         _ = try catalogue.listItems.ended(inList: list, upTo: 1, limit: 10)
         _ = try catalogue.listItems.contains("i1", inList: list)
         try catalogue.listItems.delete(1)

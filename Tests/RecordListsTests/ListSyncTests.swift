@@ -9,6 +9,8 @@ import TestSupport
 import Testing
 import Transfer
 
+@testable import DiskStore
+
 /// `RecordList` over a scripted transport.
 @Suite(.timeLimit) struct ListSyncTests {
     private let array = Locked(#"[{"id":3,"modified":30},{"id":2,"modified":20},{"id":1,"modified":10}]"#)
@@ -145,5 +147,77 @@ import Transfer
         #expect(files.count == 3 && files.allSatisfy { $0.priority == .background })
         try await bench.cache.remove(.owner("ann"))
         #expect(try await bench.cache.pins().isEmpty)
+    }
+
+    // MARK: Interrupted syncs
+
+    /// The ids that a sync reports as removed, and if it came to its end.
+    private func removals(of list: RecordList) async -> (ids: [String], isComplete: Bool) {
+        var ids: [String] = []
+        do {
+            for try await change in list.sync() {
+                if case .removed(let removed) = change { ids += removed.map(\.id) }
+            }
+            return (ids, true)
+        } catch { return (ids, false) }
+    }
+
+    @Test(arguments: [true, false])
+    func `a sync that ends before one of its transactions leaves nothing of removed records to the next one`(
+        asksAgain: Bool
+    ) async throws {
+        var isOver = false
+        var limit = 0
+        while !isOver {
+            let ids = Locked("[1,2]")
+            let bench = try Bench(.private, { $0.keepsPins = false }) { request in
+                switch request.path {
+                case "/ids":
+                    let text = ids.withLock { $0 }
+                    return ScriptedRepresentation(Array(text.utf8), etag: "\"\(text.count)\"").response(to: request)
+                case "/page":
+                    return ScriptedResponse(
+                        body: Array(#"[{"id":1,"images":["/a","/b"]},{"id":2,"images":["/c"]}]"#.utf8))
+                default: return ScriptedRepresentation([1, 2, 3]).response(to: request)
+                }
+            }
+            var source = JSONListSource(ids: "http://origin.example/ids") { _ in
+                FileRequest("http://origin.example/page")
+            }
+            source.files = JSONListSource.files(
+                at: [try #require(JSONPointer("/images"))], relativeTo: "http://origin.example/page")
+            let list = try bench.cache.list("photos", owner: "ann", source: source)
+            #expect(try await list.sync().finish().records == 2)
+            let store = bench.cache.blocking.store
+            let left = Locked(limit)
+            try store.withIndex { (index) throws(StoreError) in
+                index.beforeChange = { () throws(StoreError) in
+                    let isEnd = left.withLock { (left) -> Bool in
+                        left -= 1
+                        return left < 0
+                    }
+                    if isEnd { throw StoreError(.io, "the process ended") }
+                }
+            }
+            ids.withLock { $0 = "[1]" }
+            bench.advance(seconds: 301)
+            let first = await removals(of: list)
+            isOver = first.isComplete
+            try store.withIndex { (index) throws(StoreError) in index.beforeChange = nil }
+            // The server confirms the array, or is not asked.
+            if asksAgain { bench.advance(seconds: 301) }
+            let second = await removals(of: list)
+            #expect(second.isComplete, "\(limit) transactions")
+            #expect(first.ids + second.ids == ["2"], "\(limit) transactions")
+            let set = try #require(try await bench.cache.pins().first)
+            #expect(set.total == 2 && set.present == 2, "\(limit) transactions")
+            #expect(try await list.records(limit: 9).records.map(\.id) == ["1"])
+            // What was removed is reported once.
+            bench.advance(seconds: 301)
+            #expect(await removals(of: list).ids.isEmpty)
+            limit += 1
+            try #require(limit < 100)
+        }
+        #expect(limit > 5)
     }
 }

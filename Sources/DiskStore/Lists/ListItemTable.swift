@@ -109,16 +109,25 @@ struct ListItemTable: StatementRunner {
     // MARK: Remains of former arrays
 
     /// Items that a revision removed and that are in neither the current array nor a staged one.
+    ///
+    /// - Parameter hasRemains: True for only those whose record, or place in the queue, still exists.
     func removed(
-        fromList list: Int64, at revision: Int64, after item: Int64, limit: Int64
+        fromList list: Int64, at revision: Int64, after item: Int64, hasRemains: Bool = false, limit: Int64
     ) throws(StoreError) -> [(item: Int64, listed: ListedItem)] {
-        try rows(
+        let remains =
+            hasRemains
+            ? """
+            AND (EXISTS (SELECT 1 FROM list_records r WHERE r.list = i.list AND r.id = i.id)
+                OR EXISTS (SELECT 1 FROM list_pending p WHERE p.list = i.list AND p.id = i.id))
+            """ : ""
+        return try rows(
             """
             SELECT i.item, i.id, i.numeric, i.modified, i.age FROM list_items i
             WHERE i.list = ?1 AND i.until = ?2 AND i.until < 9223372036854775807 AND i.item > ?3
                 AND NOT EXISTS (
                     SELECT 1 FROM lists l CROSS JOIN list_items n
                     WHERE l.id = i.list AND n.list = i.list AND n.id = i.id AND n.until > l.revision)
+                \(remains)
             ORDER BY i.item LIMIT ?4
             """, { $0.bind(1, list).bind(2, revision).bind(3, item).bind(4, limit) },
             row: {

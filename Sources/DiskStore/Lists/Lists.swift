@@ -128,11 +128,14 @@ extension DiskStore {
     // MARK: Removals
 
     /// Returns ids that a revision removed, and the number after which the next page begins.
+    ///
+    /// - Parameter hasRemains: True for only those that ``deleteRecords(_:of:)`` has not had yet.
     package func removed(
-        from list: ListState, at revision: Int64, after item: Int64, limit: Int
+        from list: ListState, at revision: Int64, after item: Int64, hasRemains: Bool = false, limit: Int
     ) throws(StoreError) -> [(item: Int64, listed: ListedItem)] {
         try withIndex { (index) throws(StoreError) in
-            try index.catalogue().listItems.removed(fromList: list.list, at: revision, after: item, limit: Int64(limit))
+            try index.catalogue().listItems.removed(
+                fromList: list.list, at: revision, after: item, hasRemains: hasRemains, limit: Int64(limit))
         }
     }
 
