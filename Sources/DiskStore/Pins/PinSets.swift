@@ -108,6 +108,11 @@ extension DiskStore {
 
     // MARK: Entries
 
+    /// Returns true if any set has a member with the key.
+    package func isPinned(_ key: EntryKey) throws(StoreError) -> Bool {
+        try withIndex { (index) throws(StoreError) in try index.catalogue().pins.contains(key) }
+    }
+
     /// The number of seconds for which the key's entry may be stale because it is pinned; `nil` if no pin allows it.
     package func pinnedMaxStale(_ key: EntryKey) throws(StoreError) -> Int64? {
         let seconds = try withIndex { (index) throws(StoreError) in try index.catalogue().pins.maxStale(of: key) }

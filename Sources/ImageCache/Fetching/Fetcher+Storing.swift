@@ -60,8 +60,13 @@ extension Fetcher {
         for record: ResponseRecord, encoded: [UInt8]? = nil, variant: String, _ resolved: ResolvedRequest,
         _ generation: Generation
     ) -> NewEntry {
-        let isForEverybody = rules.isSharedDespiteAuthorization(record.response)
-        let key = isForEverybody ? resolved.sharedRequestKey.map { EntryKey(.response($0)) } : nil
+        // A pin holds only the entries of the request's own key. A failure of the store is reported by the commit, which fails too.
+        var key: EntryKey?
+        if let shared = resolved.sharedRequestKey, rules.isSharedDespiteAuthorization(record.response),
+            (try? store.isPinned(resolved.key)) != true
+        {
+            key = EntryKey(.response(shared))
+        }
         var entry = NewEntry(
             key: key ?? resolved.key, variant: variant, url: resolved.url, metadata: encoded ?? record.encoded,
             generation: generation)
@@ -108,13 +113,14 @@ extension Fetcher {
         return nil
     }
 
-    /// Moves a response that does not vary on all of its query to the key under which requests for equivalent URLs find it. Other responses keep
-    /// their key.
+    /// Moves a response that does not vary on all of its query to the key under which requests for equivalent URLs find it. Other responses, and
+    /// those whose key is pinned, keep their key.
     ///
     /// - Returns: `nil` if the response must not be stored: its resource was invalidated meanwhile, or a later response is stored.
     private func placed(_ entry: NewEntry, _ record: ResponseRecord) throws(StoreError) -> NewEntry? {
         guard let variance = SearchVariance(record.response.fields),
-            let variant = rules.searchVariant(of: record.response, url: record.url), let key = entry.key.request
+            let variant = rules.searchVariant(of: record.response, url: record.url), let key = entry.key.request,
+            try !store.isPinned(entry.key)
         else { return entry }
         var entry = entry
         entry.key = EntryKey(key.noVarySearch)

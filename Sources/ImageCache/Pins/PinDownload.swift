@@ -97,7 +97,12 @@ package struct PinDownload: Sendable {
             request.priority = .background
             request.noStoreBehavior = .fail
             if member.isPresent, member.checked > 0 { request.policy = .reloadRevalidatingCacheData }
-            _ = try await cache.file(for: request)
+            let file = try await cache.file(for: request)
+            // A response to an equivalent URL or for everybody, or an equal body, is stored under another key, which the pin does not hold.
+            if !member.isPresent, file.body.entry.key != member.key, request.policy != .returnCacheDataDontLoad {
+                request.policy = .reloadIgnoringLocalCacheData
+                _ = try await cache.file(for: request)
+            }
             try cache.blocking.translating { try cache.blocking.store.note(member, error: nil) }
             return .present
         } catch {

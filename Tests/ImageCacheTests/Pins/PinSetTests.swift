@@ -1,6 +1,8 @@
 import CacheTestSupport
 import ConcurrencyPrimitives
+import DiskStore
 import Foundation
+import HTTPCaching
 import HTTPTypes
 import ImageCache
 import ImageCacheTesting
@@ -147,5 +149,86 @@ import Transfer
         await #expect(throws: ImageCacheError.self) { try await bench.cache.file(for: bench.request()) }
         #expect(try await bench.cache.unpin("trip"))
         #expect(try await bench.cache.pins().isEmpty)
+    }
+
+    // MARK: Responses that are stored under another key than their request's
+
+    /// A rule by which a response is not stored under the key of its request, or by which another entry answers it.
+    enum OtherKey: String, CaseIterable, CustomTestStringConvertible {
+        case equivalentURL, everybody, everybodyAndEquivalentURL, equalBody
+
+        var testDescription: String { rawValue }
+
+        var mode: CacheMode {
+            switch self {
+            case .equivalentURL, .equalBody: .private
+            case .everybody, .everybodyAndEquivalentURL: .shared
+            }
+        }
+
+        var fields: HTTPFields {
+            var fields: HTTPFields = [.cacheControl: "public, max-age=86400"]
+            let isOfEquivalentURLs = self == .equivalentURL || self == .everybodyAndEquivalentURL
+            if isOfEquivalentURLs, let name = HTTPField.Name("No-Vary-Search") { fields[name] = "params=(\"utm\")" }
+            return fields
+        }
+
+        /// The request that is pinned, and another one that the same entry answers.
+        func request(isOther: Bool) -> FileRequest {
+            let number = isOther ? 1 : 0
+            var request = FileRequest("http://origin.example/a")
+            switch self {
+            case .equivalentURL: request.url += "?id=1&utm=\(number)"
+            case .everybody: request.fields[.authorization] = "Bearer \(number)"
+            case .everybodyAndEquivalentURL:
+                request.url += "?id=1&utm=\(number)"
+                request.fields[.authorization] = "Bearer \(number)"
+            case .equalBody:
+                request.url += "\(number)"
+                request.sha256 = "039058c6f2c0cb492c533b0a4d14ef77cc0f78abccced5287d84a1a2011cfb81"
+                request.reusesEqualBodies = true
+            }
+            return request
+        }
+    }
+
+    @Test(arguments: OtherKey.allCases, [false, true])
+    func `a pinned file stays whatever key its response has otherwise, and when it was stored under that one before`(
+        rule: OtherKey, isStoredBefore: Bool
+    ) async throws {
+        let bench = try Bench(rule.mode, { $0.keepsPins = false }) { request in
+            ScriptedRepresentation([1, 2, 3], rule.fields).response(to: request)
+        }
+        let pinned = rule.request(isOther: false)
+        if isStoredBefore {
+            #expect(try await bench.cache.file(for: rule.request(isOther: true)).isStored)
+            // The other one's entry answers it.
+            #expect(try await bench.cache.file(for: pinned).source == .disk)
+        }
+        let set = try await bench.cache.pin([pinned], as: "trip")
+        #expect(set.isComplete && set.failed.isEmpty && set.bytes == 3)
+        let count = bench.transport.requests.count
+        #expect(count == (isStoredBefore ? 2 : 1))
+        _ = try bench.cache.blocking.store.prune(to: 0)
+        #expect(try await bench.cache.pins().first?.isComplete == true)
+        #expect(try bench.cache.blocking.store.pinnedBytes() > 0)
+        #expect(try await bench.cache.file(for: pinned).source == .disk)
+        // There is nothing left to do.
+        try await bench.cache.resumePins()
+        #expect(bench.transport.requests.count == count)
+        // A confirmation keeps it as well.
+        let refreshed = try await bench.cache.pin([pinned], as: "trip", refreshing: true)
+        #expect(refreshed.isComplete && refreshed.failed.isEmpty)
+        #expect(bench.transport.requests.last?.fields[.ifNoneMatch] == "\"1\"")
+        _ = try bench.cache.blocking.store.prune(to: 0)
+        #expect(try await bench.cache.file(for: pinned).source == .disk)
+        #expect(try await bench.cache.unpin("trip"))
+        _ = try bench.cache.blocking.store.prune(to: 0)
+        #expect(try await bench.cache.entries().isEmpty)
+        // Not pinned, it has the other key again.
+        _ = try await bench.cache.file(for: pinned)
+        let later = bench.transport.requests.count
+        _ = try await bench.cache.file(for: rule.request(isOther: true))
+        #expect(bench.transport.requests.count == later)
     }
 }
