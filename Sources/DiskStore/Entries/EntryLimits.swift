@@ -80,9 +80,8 @@ extension Index {
         let now = now
         var found: [StoredEntry] = []
         for entry in entries {
-            if limits.isOver(stored: entry.created.milliseconds, now: now), try !catalogue().entries.isPinned(entry.id) {
-                continue
-            }
+            let isOver = limits.isOver(stored: entry.created.milliseconds, now: now)
+            if isOver, try !catalogue().entries.isPinned(entry.id) { continue }
             found.append(entry)
         }
         return found

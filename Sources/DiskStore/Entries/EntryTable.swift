@@ -126,7 +126,7 @@ struct EntryTable: StatementRunner {
     }
 
     func isPinned(_ id: Int64) throws(StoreError) -> Bool {
-        try first("SELECT pinned FROM access WHERE entry = ?1", { $0.bind(1, id) }, row: { $0.integer(0) != 0 }) ?? false
+        try first("SELECT pinned FROM access WHERE entry = ?1", { $0.bind(1, id) }) { $0.integer(0) != 0 } ?? false
     }
 
     func noteUse(of id: Int64, sequence: Int64, date: Int64) throws(StoreError) {

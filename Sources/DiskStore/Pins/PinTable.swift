@@ -66,7 +66,8 @@ struct PinTable: StatementRunner {
     func sets() throws(StoreError) -> [PinSetState] {
         try rows(
             """
-            SELECT \(Self.setColumns) FROM pin_sets s WHERE NOT EXISTS (SELECT 1 FROM list_garbage g WHERE g.list = s.list)
+            SELECT \(Self.setColumns) FROM pin_sets s
+            WHERE NOT EXISTS (SELECT 1 FROM list_garbage g WHERE g.list = s.list)
             ORDER BY owner, list, name
             """, row: PinSetState.init)
     }
