@@ -34,16 +34,16 @@ extension ResizePlan {
         let across = box.width / Double(image.width)
         let down = box.height / Double(image.height)
         func bounded(_ scale: Double) -> Double { sizing.allowsEnlargement ? scale : min(scale, 1) }
-        func side(_ length: Int, _ scale: Double) -> Int { max(1, Int((Double(length) * scale).rounded())) }
+        let whole = Size(width: Self.rounded(box.width), height: Self.rounded(box.height))
         let scale: (x: Double, y: Double) =
             switch sizing.fit {
             case .fill: (bounded(across), bounded(down))
             case .contain, .inside: (bounded(min(across, down)), bounded(min(across, down)))
             case .cover, .outside: (bounded(max(across, down)), bounded(max(across, down)))
             }
-        scaled = Size(width: side(image.width, scale.x), height: side(image.height, scale.y))
+        scaled = Size(
+            width: Self.side(image.width, scale.x, box.width), height: Self.side(image.height, scale.y, box.height))
         window = Rectangle(x: 0, y: 0, width: scaled.width, height: scaled.height)
-        let whole = Size(width: max(1, Int(box.width.rounded())), height: max(1, Int(box.height.rounded())))
         let place = sizing.position.shares
         func start(_ whole: Int, _ part: Int, _ share: Double) -> Int {
             guard case .focus = sizing.position else { return Int((Double(whole - part) * share).rounded()) }
@@ -65,6 +65,15 @@ extension ResizePlan {
                 Int((Double(whole.height - scaled.height) * place.y).rounded())
             )
         }
+    }
+
+    private static func rounded(_ side: Double) -> Int { max(1, Int(side.rounded())) }
+
+    /// A side of the scaled image. It is the rounded box where the image fills the box: the product may differ from the box in its last
+    /// digits, and would be rounded to another number.
+    private static func side(_ length: Int, _ scale: Double, _ box: Double) -> Int {
+        let side = Double(length) * scale
+        return rounded(abs(side - box) <= box * 1e-12 ? box : side)
     }
 
     /// The box in image pixels, with a missing side calculated.

@@ -68,6 +68,86 @@ import Testing
         #expect(image.width == test.result.0 && image.height == test.result.1)
     }
 
+    /// Among them 50 × 1.15, which is 57.5 less its last digit, while 1750 × (50 × 1.15 / 1750) is 57.5.
+    @Test func `a scaled image lies in its canvas, and its kept part in the scaled image, at each ratio`() throws {
+        let positions: [ImageSizing.Position] = [.center, .topLeft, .at(x: 0.3, y: 0.8), .focus(x: 1, y: 0.4)]
+        let boxes: [(Int?, Int?)] = [(50, 50), (101, 101), (333, 77), (50, nil), (nil, 50), (101, nil), (nil, 3)]
+        var wrong: [String] = []
+        for (width, height) in [(1750, 1750), (1750, 1312), (303, 404), (999, 7)] {
+            for (across, down) in boxes {
+                for fit in ImageSizing.Fit.allCases {
+                    for hundredths in 50...300 {
+                        let position = positions[hundredths % positions.count]
+                        for isEnlarging in [false, true] {
+                            let sizing = Self.box(
+                                across, down, fit, enlarging: isEnlarging, dpr: Double(hundredths) / 100,
+                                position: position)
+                            let plan = try ResizePlan(sizing, of: .init(width: width, height: height))
+                            if !Self.isInside(plan) || isEnlarging && !Self.fills(plan, sizing) {
+                                wrong.append("\(width)x\(height): \(sizing.recipe): \(plan)")
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        #expect(wrong.isEmpty, "\(wrong.count), as \(wrong.first ?? "")")
+    }
+
+    private static func isInside(_ plan: ResizePlan) -> Bool {
+        let (scaled, window) = (plan.scaled, plan.window)
+        guard window.x >= 0, window.y >= 0, window.width > 0, window.height > 0,
+            window.x + window.width <= scaled.width, window.y + window.height <= scaled.height
+        else { return false }
+        guard let canvas = plan.canvas else { return true }
+        return canvas.x >= 0 && canvas.y >= 0 && canvas.x + window.width <= canvas.size.width
+            && canvas.y + window.height <= canvas.size.height
+    }
+
+    /// True if an image that may be enlarged has the sides of the box that its fit gives it.
+    private static func fills(_ plan: ResizePlan, _ sizing: ImageSizing) -> Bool {
+        func side(_ side: Int?) -> Int? { side.map { Int((Double($0) * sizing.devicePixelRatio).rounded()) } }
+        let isAcross = side(sizing.width).map { $0 == plan.scaled.width }
+        let isDown = side(sizing.height).map { $0 == plan.scaled.height }
+        let areEqual = [isAcross, isDown].compactMap { $0 }
+        guard areEqual.count == 2 else { return areEqual == [true] && (plan.canvas == nil) }
+        switch sizing.fit {
+        case .fill: return areEqual == [true, true]
+        case .contain, .inside, .outside: return areEqual.contains(true)
+        case .cover:
+            return plan.result.width == side(sizing.width) && plan.result.height == side(sizing.height)
+        }
+    }
+
+    /// For both sides the product of the side and the scale is 57.5, and the box is 57.5 less its last digit.
+    @Test(arguments: [41, 82], [ImageSizing.Position.topLeft, .center, .bottomRight])
+    func `an image of the canvas's proportions covers all of the canvas`(
+        side: Int, position: ImageSizing.Position
+    ) throws {
+        let image = try DecodedImage.plain(side, side, [9, 8, 7, 255])
+        let boxes: [(Int?, Int?)] = [(50, 50), (50, nil), (nil, 50)]
+        for (width, height) in boxes {
+            let sizing = Self.box(width, height, .contain, enlarging: true, dpr: 1.15, position: position)
+            let result = try image.resized(to: sizing)
+            #expect(result.width == 57 && result.height == 57 && result.isOpaque)
+        }
+    }
+
+    @Test(arguments: [(-1, 0), (0, -1), (3, 0), (0, 3), (Int.max, 0), (0, Int.min)])
+    func `an image is not written beyond a canvas`(x: Int, y: Int) throws {
+        let image = try DecodedImage.plain(3, 3, [9, 8, 7, 255])
+        let size = ResizePlan.Size(width: 5, height: 5)
+        #expect(try image.placed(on: size, x: 2, y: 2, background: nil, within: .unlimited)[2, 2] == [9, 8, 7, 255])
+        let error = #expect(throws: ImageCodecError.self) {
+            try image.placed(on: size, x: x, y: y, background: nil, within: .unlimited)
+        }
+        #expect(error?.code == .failed)
+        let small = ResizePlan.Size(width: 2, height: 5)
+        #expect(throws: ImageCodecError.self) {
+            try image.placed(on: small, x: 0, y: 0, background: nil, within: .unlimited)
+        }
+    }
+
     @Test func `a box without sides, below one pixel or with a senseless ratio is an error`() {
         for sizing in [
             Self.box(nil, nil, .inside), Self.box(0, 5, .inside), Self.box(5, -1, .fill), Self.box(5, 5, .fill, dpr: 0),

@@ -56,9 +56,15 @@ extension DecodedImage {
 
     /// The image on a larger canvas, its upper left at x, y; the remaining area is transparent or of a colour, which is
     /// also the background of the image.
+    ///
+    /// - Throws: `failed` if the image exceeds the canvas, `outOfMemory`, and the errors of `budget`.
     func placed(
         on size: ResizePlan.Size, x: Int, y: Int, background: ImageSizing.Color?, within budget: ImageBudget
     ) throws(ImageCodecError) -> DecodedImage {
+        guard x >= 0, y >= 0, x <= size.width - width, y <= size.height - height else {
+            throw ImageCodecError(
+                .failed, "an image of \(width) x \(height) at \(x), \(y) of a canvas of \(size.width) x \(size.height)")
+        }
         try budget.check(memory: cost + size.width * size.height * 4)
         let canvas = try PixelBuffer(byteCount: size.width * size.height * 4)
         try budget.eachRow(height, width) { row in
