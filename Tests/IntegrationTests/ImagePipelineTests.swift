@@ -29,6 +29,20 @@ import Testing
             }
             bytes = image.flatMap { try? ImageEncoder.jpeg(quality: 90).encode($0) } ?? []
         }
+
+        /// A photo with a profile, and an Exif block with an orientation.
+        init(orientation: Int) throws {
+            let path = URL(filePath: #filePath).deletingLastPathComponent()
+                .appending(path: "../../TestAssets/jpeg/Pillow__icc_profile_big.jpg").standardized.path
+            var decoder = ImageDecoder()
+            decoder.color = .keepProfile
+            var image = try decoder.decode(ImageSource(path: path), to: .cover(160, 120))
+            image.exif =
+                Array("II*\0".utf8)
+                + [8, 0, 0, 0, 1, 0, 0x12, 1, 3, 0, 1, 0, 0, 0, UInt8(orientation), 0, 0, 0, 0, 0, 0, 0]
+            etag = "\"o\(orientation)\""
+            bytes = try ImageEncoder.jpeg(quality: 90).encode(image)
+        }
     }
 
     init() throws {
@@ -312,6 +326,36 @@ import Testing
         let second = try await other.image(for: origin.url("/a.jpg"), resizedTo: .fit(64, 64))
         #expect(second.source == .thumbnail(.disk))
         #expect(second.image.withUnsafeBytes { Array($0) } == pixels)
+    }
+
+    @Test(arguments: 1...8)
+    func `an image is the same from its original, from memory and from disk, whatever the decoder keeps`(
+        orientation: Int
+    ) async throws {
+        let picture = try Picture(orientation: orientation)
+        self.picture.withLock { $0 = picture }
+        let origin = try origin()
+        let cache = try cache()
+        let other = try self.cache()
+        for options in 0..<8 {
+            var request = ImageRequest(origin.url("/a.jpg"), .fit(64, 64))
+            request.decoder.appliesOrientation = options & 1 != 0
+            request.decoder.keepsMetadata = options & 2 != 0
+            request.decoder.color = options & 4 != 0 ? .keepProfile : .convertToSRGB
+            let rendered = try await cache.image(for: request)
+            let kept = try await cache.image(for: request)
+            let stored = try await other.image(for: request)
+            #expect(kept.source == .memory && stored.source == .thumbnail(.disk))
+            #expect((rendered.image.exif != nil) == request.decoder.keepsMetadata)
+            #expect((rendered.image.profile != nil) == (request.decoder.color == .keepProfile))
+            #expect((rendered.image.width > rendered.image.height) == (options & 1 == 0 || orientation < 5))
+            let pixels = rendered.image.withUnsafeBytes { Array($0) }
+            for image in [kept.image, stored.image] {
+                #expect((image.width, image.height) == (rendered.image.width, rendered.image.height))
+                #expect(image.exif == rendered.image.exif && image.profile == rendered.image.profile)
+                #expect(image.withUnsafeBytes { Array($0) } == pixels)
+            }
+        }
     }
 
     @Test func `an image that a caller holds is found again after a purge`() async throws {

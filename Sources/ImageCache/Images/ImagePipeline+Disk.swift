@@ -116,6 +116,8 @@ extension ImagePipeline {
         decoder.limits = request.decoder.limits
         decoder.color = request.decoder.color
         decoder.keepsMetadata = request.decoder.keepsMetadata
+        // The stored pixels are those of the result. Their Exif block still has the orientation if the decoder did not apply it.
+        decoder.appliesOrientation = false
         let pixels = record.width * record.height
         let ticket = DecodingSlots.Ticket(
             priority: request.file.priority, owner: nil, cost: pixels, client: request.file.client)
