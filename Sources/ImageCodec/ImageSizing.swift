@@ -55,7 +55,7 @@ public struct ImageSizing: Sendable, Hashable {
     public var allowsEnlargement = false
     /// The number of image pixels for one CSS pixel. Default 1.
     public var devicePixelRatio = 1.0
-    /// The colour of the area that `contain` leaves free; nil: transparent.
+    /// The colour of the area that `contain` leaves free, and under transparent pixels there; nil: transparent.
     public var background: Color?
 
     /// A box of which one side, or both, may be left open.

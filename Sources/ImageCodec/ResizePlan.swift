@@ -19,6 +19,8 @@ struct ResizePlan {
     var canvas: (size: Size, x: Int, y: Int)?
     /// The size of the part that is selected by content after scaling.
     var cut: Size?
+    /// The colour behind the image, with or without a canvas; nil: transparent pixels stay so.
+    var background: ImageSizing.Color?
 }
 
 extension ResizePlan {
@@ -59,11 +61,14 @@ extension ResizePlan {
                     width: part.width, height: part.height)
             }
         }
-        if sizing.fit == .contain, whole != scaled {
-            canvas = (
-                whole, Int((Double(whole.width - scaled.width) * place.x).rounded()),
-                Int((Double(whole.height - scaled.height) * place.y).rounded())
-            )
+        if sizing.fit == .contain {
+            background = sizing.background
+            if whole != scaled {
+                canvas = (
+                    whole, Int((Double(whole.width - scaled.width) * place.x).rounded()),
+                    Int((Double(whole.height - scaled.height) * place.y).rounded())
+                )
+            }
         }
     }
 

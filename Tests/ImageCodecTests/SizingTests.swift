@@ -200,6 +200,29 @@ import Testing
         #expect(white[0, 0] == [255, 255, 255, 255] && white[39, 29] == [1, 2, 3, 255] && white.isOpaque)
     }
 
+    @Test(arguments: [(40, 20), (20, 10), (80, 40), (40, 40), (30, 10), (90, 80)])
+    func `the background of contain is also under transparent pixels, with a free area or without`(
+        width: Int, height: Int
+    ) throws {
+        let image = try DecodedImage.plain(40, 20, [0, 0, 0, 0])
+        let source = ImageSource(try ImageEncoder.png().encode(image))
+        let header = try ImageDecoder().header(of: source)
+        for isEnlarging in [false, true] {
+            var sizing = Self.box(width, height, .contain, enlarging: isEnlarging)
+            for background in [nil, ImageSizing.Color.white] {
+                sizing.background = background
+                let expected: SIMD4<UInt8> = background == nil ? [0, 0, 0, 0] : [255, 255, 255, 255]
+                for result in [try image.resized(to: sizing), try ImageDecoder().decode(source, to: sizing)] {
+                    #expect(result.width == width && result.height == height)
+                    #expect(result[0, 0] == expected && result[width / 2, height / 2] == expected)
+                    #expect(result.isOpaque == (background != nil))
+                }
+                guard background != nil else { continue }
+                #expect(try ImageDecoder().target(sizing, of: header).memory >= width * height * 4 * 2)
+            }
+        }
+    }
+
     @Test(arguments: [
         (0.5, 0.5, 50, 0), (0.0, 0.0, 0, 0), (1.0, 1.0, 100, 0), (0.3, 0.9, 10, 0), (0.25, 0.5, 0, 0),
         (0.6, 0.5, 70, 0),

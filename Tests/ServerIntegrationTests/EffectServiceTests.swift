@@ -75,6 +75,35 @@ import Testing
         #expect(wrong.status == 400 && wrong.text.contains("0, 90, 180 or 270"))
     }
 
+    /// The right half of the original is transparent.
+    @Test(arguments: ["inside", "contain", "cover", "crop", "pad", "extend", "fill", "outside"])
+    func `the background is under transparent pixels, whatever fit, proportions and format`(fit: String) async throws {
+        let bytes = try ImageEncoder.png().encode(
+            DecodedImage(width: 64, height: 64) { memory in
+                for index in 0..<64 * 64 where index % 64 < 32 {
+                    memory[index * 4 + 2] = 255
+                    memory[index * 4 + 3] = 255
+                }
+            })
+        let origin = try ScriptedOrigin { _ in
+            [
+                .head(status: 200, fields: [("Content-Length", "\(bytes.count)"), ("Cache-Control", "max-age=600")]),
+                .body(bytes),
+            ]
+        }
+        let server = try await ServerProcess(origin: origin.url(""))
+        let client = try Client(server.port)
+        for box in ["w=32,h=32", "w=32,h=20", "w=64,h=64", "w=90,h=90", "w=90,h=80"] {
+            for format in ["png", "webp", "gif", "jpeg"] {
+                let result = try image(client, "/image/\(box),fit=\(fit),bg=ffffff,f=\(format)/a.png")
+                #expect(result.isOpaque, "\(box), \(format)")
+                let pixel = result[result.width * 5 / 8, result.height / 2]
+                #expect((0..<4).allSatisfy { pixel[$0] > 200 }, "\(box), \(format): \(pixel)")
+            }
+            #expect(try !image(client, "/image/\(box),fit=\(fit),f=png/a.png").isOpaque)
+        }
+    }
+
     @Test func `rounded corners are transparent, and a watermark is at the requested position`() async throws {
         let origin = try origin()
         let files = try TestDirectory()

@@ -97,9 +97,10 @@ extension DecodedImage {
         }
         if let canvas = plan.canvas {
             return try placed(
-                on: canvas.size, x: canvas.x, y: canvas.y, background: sizing?.background, within: budget)
+                on: canvas.size, x: canvas.x, y: canvas.y, background: plan.background, within: budget)
         }
-        return self
+        guard let background = plan.background else { return self }
+        return try flattened(onto: background, within: budget)
     }
 }
 
