@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 import Foundation
 import ImageCache
 import TestSupport
@@ -11,8 +12,8 @@ import Testing
 
     private static let size = (width: 640, height: 480)
 
-    private static func picture(_ seed: Int) -> [UInt8] {
-        let image = try? DecodedImage(width: size.width, height: size.height) { memory in
+    private static func picture(_ seed: Int, orientation: UInt8 = 1) -> [UInt8] {
+        var image = try? DecodedImage(width: size.width, height: size.height) { memory in
             for index in 0..<(size.width * size.height) {
                 memory[index * 4] = UInt8(truncatingIfNeeded: index % size.width * 255 / size.width)
                 memory[index * 4 + 1] = UInt8(truncatingIfNeeded: index / size.width * 255 / size.height)
@@ -20,6 +21,8 @@ import Testing
                 memory[index * 4 + 3] = 255
             }
         }
+        image?.exif =
+            Array("II*\0".utf8) + [8, 0, 0, 0, 1, 0, 0x12, 1, 3, 0, 1, 0, 0, 0, orientation, 0, 0, 0, 0, 0, 0, 0]
         return image.flatMap { try? ImageEncoder.jpeg(quality: 90).encode($0) } ?? []
     }
 
@@ -79,6 +82,61 @@ import Testing
         let expected = try await plain.thumbnail(for: url, resizedTo: .fit(36, 36))
         let thumbnail = try await cache.thumbnail(for: url, resizedTo: .fit(36, 36))
         #expect(thumbnail.bytes == expected.bytes)
+    }
+
+    /// Images whose last steps make further pixels.
+    enum Shape: CaseIterable, Sendable {
+        case turned, onBackground, selected
+
+        func sizing(_ side: Int) -> ImageSizing {
+            var sizing = ImageSizing.fit(side, side)
+            switch self {
+            case .turned: break
+            case .onBackground:
+                sizing.fit = .contain
+                sizing.background = .white
+            case .selected: sizing = .cover(side, side * 3 / 5, position: .attention)
+            }
+            return sizing
+        }
+    }
+
+    @Test(arguments: Shape.allCases)
+    func `a worker decodes eight sizes at once, from the file, keeping its rows, and from the rows`(
+        shape: Shape
+    ) async throws {
+        let gate = Locked(Gate())
+        let bytes = Self.picture(1, orientation: shape == .turned ? 6 : 1)
+        let origin = try ScriptedOrigin { request in
+            let fields = [("Cache-Control", "no-cache"), ("ETag", "\"1\"")]
+            let wait = OriginStep.wait(for: gate.withLock { $0 })
+            if request["If-None-Match"] != nil { return [wait, .head(status: 304, fields: fields)] }
+            return [wait, .head(status: 200, fields: fields + [("Content-Length", "\(bytes.count)")]), .body(bytes)]
+        }
+        let cache = try cache("cache", workers)
+        let plain = try self.cache("plain", nil)
+        for round in 0..<3 {
+            // All of them are decoded at half the size.
+            let requests = (0..<8).map { ImageRequest(origin.url("/a.jpg"), shape.sizing(100 + round * 8 + $0)) }
+            let images = try await withThrowingTaskGroup(of: (Int, DecodedImage).self) { group in
+                for (index, request) in requests.enumerated() {
+                    group.addTask { (index, try await cache.image(for: request).image) }
+                }
+                #expect(await eventually { cache.imageStatistics.waiting == 8 })
+                gate.withLock { $0 }.open()
+                var images: [Int: DecodedImage] = [:]
+                for try await (index, image) in group { images[index] = image }
+                return images
+            }
+            for (index, request) in requests.enumerated() {
+                let expected = try await plain.image(for: request).image
+                #expect(images[index].map { self.bytes($0) } == self.bytes(expected))
+            }
+            // The second decode keeps its rows.
+            #expect(cache.imageStatistics.decodes == min(round + 1, 2))
+            gate.withLock { $0 = Gate() }
+        }
+        #expect(cache.imageStatistics.crashes == 0)
     }
 
     private struct Inverting: ImageProcessing {

@@ -65,7 +65,7 @@ struct Resizing {
 /// Receives an image's rows from the top and writes the resized image.
 final class RowResizer {
     private(set) var resizing: Resizing
-    /// The pixels of the window.
+    /// The pixels of the window; none once they were taken.
     private(set) var pixels: PixelBuffer
     /// The C target's resizer; nil if rows are copied.
     private let resizer: OpaquePointer?
@@ -88,6 +88,15 @@ final class RowResizer {
     }
 
     deinit { icodec_resizer_destroy(resizer) }
+
+    /// Gives the pixels away after the last row, so that their memory is freed when the image no longer needs it.
+    ///
+    /// - Throws: `outOfMemory`.
+    func takePixels() throws(ImageCodecError) -> PixelBuffer {
+        let taken = pixels
+        pixels = try PixelBuffer(byteCount: 0)
+        return taken
+    }
 
     /// Begins another image of the same size, with new pixels.
     ///
