@@ -43,6 +43,14 @@ extension ImageDecoder {
         }
     }
 
+    /// True if all bytes of a file are in memory while its header is read. A registered decoder may read them all.
+    package func readsWhole(_ source: ImageSource) throws(ImageCodecError) -> Bool {
+        // A larger file is refused before.
+        guard source.byteCount <= limits.bytes else { return false }
+        if try isRegistered(for: source) { return true }
+        return ImageFormat.detect(try source.prefix(ImageFormat.signatureLength))?.decoding?.readsWhole ?? false
+    }
+
     /// The requirements of an image of a given size for a file with this header.
     ///
     /// - Throws: `invalidArgument` for a box without sides, `limitExceeded` if the result, an intermediate image or

@@ -2,6 +2,9 @@ internal import CImageCodec
 
 /// The decoder of one image format. A new format is a type of this protocol, and its case in ``ImageFormat/decoding``.
 protocol FormatDecoding {
+    /// True if the library requires all bytes of a file at once, also for its header.
+    static var readsWhole: Bool { get }
+
     /// Reads the header of a file.
     static func header(of source: ImageSource, limits: icodec_limits) throws(ImageCodecError) -> ImageHeader
 
@@ -15,6 +18,10 @@ protocol FormatDecoding {
 
     /// Decodes a file for the outputs of a pass.
     static func decode(_ source: ImageSource, _ pass: DecodingPass, by decoder: ImageDecoder) throws(ImageCodecError)
+}
+
+extension FormatDecoding {
+    static var readsWhole: Bool { false }
 }
 
 extension ImageFormat {

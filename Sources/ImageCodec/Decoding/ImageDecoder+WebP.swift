@@ -1,6 +1,8 @@
 internal import CImageCodec
 
 enum WebPDecoding: FormatDecoding {
+    static var readsWhole: Bool { true }
+
     static func header(of source: ImageSource, limits: icodec_limits) throws(ImageCodecError) -> ImageHeader {
         try source.all().withUnsafeBufferPointer { (bytes) throws(ImageCodecError) in
             try WebPReader(bytes, limits: limits).header

@@ -22,6 +22,8 @@ enum AVIFDecoding: PlanesDecoding { typealias Reader = AVIFReader }
 enum HEIFDecoding: PlanesDecoding { typealias Reader = HEIFReader }
 
 extension PlanesDecoding {
+    static var readsWhole: Bool { true }
+
     static func header(of source: ImageSource, limits: icodec_limits) throws(ImageCodecError) -> ImageHeader {
         try source.all().withUnsafeBufferPointer { (bytes) throws(ImageCodecError) in
             try Reader(bytes, limits: limits).header

@@ -123,6 +123,29 @@ import Testing
         withExtendedLifetime(bench) {}
     }
 
+    @Test(arguments: [
+        ([0xFF, 0xD8, 0xFF], false), ([0x89, 0x50, 0x4E, 0x47, 13, 10, 26, 10], false), (Array("GIF89a".utf8), false),
+        (Array("RIFF----WEBP".utf8), true), ([0, 0, 0, 16] + Array("ftypavif".utf8), true),
+        ([0, 0, 0, 16] + Array("ftypheic".utf8), true), (Array("HELD a".utf8), true),
+    ] as [([UInt8], Bool)])
+    func `the header of a large file takes the file's memory if its decoder reads all of it`(
+        start: [UInt8], readsWhole: Bool
+    ) async throws {
+        let decoder = HeldDecoder()
+        decoder.openAll()
+        for size in [1000, 3 << 20] {
+            let bench = try Bench {
+                $0.decoders = [decoder]
+            } script: { request in
+                ScriptedRepresentation(start + [UInt8](repeating: 0, count: size - start.count)).response(to: request)
+            }
+            await Self.begin(.thumbnail, Self.url("a"), in: bench.cache)
+            let least = ImageRenderer.headerMemory
+            let expected = readsWhole && size > least ? least + size : least
+            #expect(bench.cache.pipeline.renderer.slots.peakMemory == expected, "\(size)")
+        }
+    }
+
     /// A decoder each of whose steps takes a part of the time that an image has.
     private struct SlowDecoder: ImageDecoding {
         let format = ImageFormat(name: "slow", mediaType: "image/x-slow")
