@@ -6,6 +6,9 @@ struct ColorProfile {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
+    /// True if the profile describes red, green and blue (section 7.2.6).
+    var isRGB: Bool { bytes.dropFirst(16).starts(with: "RGB ".utf8) }
+
     /// The profile's description, or nil if it is missing or malformed.
     var name: String? {
         var text = [CChar](repeating: 0, count: 256)

@@ -41,6 +41,93 @@ import Testing
         }
     }
 
+    private static func number(_ value: Int) -> [UInt8] {
+        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
+    }
+
+    /// A profile of gray or of sRGB's primaries in which a value of 128 is half of the light, or an empty one of CMYK.
+    private static func profile(_ space: String) -> [UInt8] {
+        let curve = Array("curv".utf8) + number(0) + number(1) + [1, 0, 0, 0]
+        func color(_ parts: [Double]) -> [UInt8] {
+            Array("XYZ ".utf8) + number(0) + parts.flatMap { number(Int(($0 * 65_536).rounded())) }
+        }
+        let tags: [(name: String, content: [UInt8])] =
+            switch space {
+            case "GRAY": [("kTRC", curve)]
+            case "RGB ":
+                [
+                    ("rXYZ", color([0.43607, 0.22249, 0.01392])), ("gXYZ", color([0.38515, 0.71687, 0.09708])),
+                    ("bXYZ", color([0.14307, 0.06061, 0.71410])), ("rTRC", curve), ("gTRC", curve), ("bTRC", curve),
+                ]
+            default: []
+            }
+        var (table, contents) = (number(tags.count), [UInt8]())
+        for tag in tags {
+            let start = 132 + tags.count * 12 + contents.count
+            table += Array(tag.name.utf8) + number(start) + number(tag.content.count)
+            contents += tag.content
+        }
+        let size = 128 + table.count + contents.count
+        var head = number(size) + Array("lcms".utf8) + [2, 0x10, 0, 0] + Array("mntr\(space)XYZ ".utf8)
+        head += [UInt8](repeating: 0, count: 12) + Array("acsp".utf8) + [UInt8](repeating: 0, count: 28)
+        head += number(0xF6D6) + number(0x10000) + number(0xD32D)
+        return head + [UInt8](repeating: 0, count: 128 - head.count) + table + contents
+    }
+
+    /// A JPEG with a profile, which may be one of other colours.
+    private static func jpeg(_ file: [UInt8], with profile: [UInt8]) -> ImageSource {
+        let content = Array("ICC_PROFILE\0".utf8) + [1, 1] + profile
+        let length = number(content.count + 2).suffix(2)
+        return ImageSource(Array(file.prefix(2)) + [0xFF, 0xE2] + length + content + Array(file.dropFirst(2)))
+    }
+
+    @Test(arguments: ["GRAY", "RGB ", "CMYK"], [false, true])
+    func `a profile of RGB is kept with the stored pixels, and one of gray is converted`(
+        space: String, isGray: Bool
+    ) throws {
+        let picture = try DecodedImage(width: 64, height: 64) { memory in
+            for index in 0..<64 * 64 {
+                let (across, down) = (UInt8(40 + index % 64 * 2), UInt8(40 + index / 64 * 2))
+                memory[index * 4] = across
+                memory[index * 4 + 1] = isGray ? across : down
+                memory[index * 4 + 2] = isGray ? across : 90
+                memory[index * 4 + 3] = 255
+            }
+        }
+        let file = try ImageEncoder.jpeg(quality: 95).encode(picture)
+        let profile = Self.profile(space)
+        let source = Self.jpeg(file, with: profile)
+        let stored = try ImageDecoder().decode(ImageSource(file))
+        let converted = try ImageDecoder().decode(source)
+        let fits = space == "RGB " || space == "GRAY" && isGray
+        #expect(converted.profile == nil)
+        #expect((converted.meanDifference(from: stored) > 10) == fits)
+
+        var keeping = ImageDecoder()
+        keeping.color = .keepProfile
+        let kept = try keeping.decode(source)
+        #expect(kept.profile == (space == "RGB " ? profile : nil))
+        #expect(kept.meanDifference(from: space == "RGB " ? stored : converted) == 0)
+        for encoder in [ImageEncoder.jpeg(quality: 95), .png(), .webp(), .webp(isLossless: true)] {
+            let written = ImageSource(try encoder.encode(kept))
+            let again = try keeping.decode(written)
+            #expect(again.profile == kept.profile, "\(encoder.format)")
+            #expect(again.meanDifference(from: kept) < 4, "\(encoder.format)")
+            let shown = try ImageDecoder().decode(written)
+            #expect(shown.meanDifference(from: converted) < 6, "\(encoder.format)")
+        }
+    }
+
+    @Test(arguments: ["GRAY", "RGB ", "CMYK"])
+    func `no profile is kept with the pixels of a CMYK file`(space: String) throws {
+        let file = try Corpus.shared.bytes("jpeg/jpeg-decoder__jpg-cmyk-1.jpg")
+        var keeping = ImageDecoder()
+        keeping.color = .keepProfile
+        let kept = try keeping.decode(Self.jpeg(file, with: Self.profile(space)))
+        #expect(kept.profile == nil)
+        #expect(kept.meanDifference(from: try keeping.decode(ImageSource(file))) == 0)
+    }
+
     @Test func `a thumbnail has the colours of the whole image`() throws {
         let source = try Corpus.shared.source("jpeg/Pillow__icc_profile_big.jpg")
         let whole = try ImageDecoder().decode(source).resized(to: .fit(60, 60))

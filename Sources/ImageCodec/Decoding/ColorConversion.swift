@@ -11,7 +11,9 @@ final class ColorConversion {
     /// - Throws: `failed` or `outOfMemory` where the library of colours cannot be used: an image without its conversion would be a wrong one.
     init(_ header: ImageHeader, _ handling: ImageDecoder.ColorHandling) throws(ImageCodecError) {
         let description = header.description
-        guard handling == .convertToSRGB else {
+        // The result is RGB, which a profile of gray does not describe: such an image is converted.
+        let isKept = description.is_cmyk || header.profile.map { ColorProfile($0).isRGB } ?? true
+        guard handling == .convertToSRGB || !isKept else {
             keptProfile = description.is_cmyk ? nil : header.profile
             keepsCMYK = false
             transform = nil

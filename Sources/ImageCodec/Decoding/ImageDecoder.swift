@@ -10,7 +10,7 @@ public struct ImageDecoder: Sendable {
         /// Pixels are converted to sRGB if necessary, by the ICC profile or by PNG's gAMA and cHRM chunks.
         case convertToSRGB
         /// Pixels stay as stored; the ICC profile is preserved in ``DecodedImage/profile``. A CMYK image is converted
-        /// to RGB without its profile, which could not describe the result.
+        /// to RGB without its profile, which could not describe the result. So is an image with a gray profile.
         case keepProfile
     }
 
