@@ -1,3 +1,4 @@
+import ImageCache
 import TestSupport
 import Testing
 import URLSigning
@@ -125,7 +126,7 @@ struct URLStyleTests {
         ("/x/w:100/h:0/rot:90/sm:0/plain/a.jpg@", "/image/width=100,rotate=90,metadata=keep/a.jpg"),
         (
             "/x/rs:force:9:8/dpr:2/bl:1.5/da:1/pd:5:5/plain/a.gif",
-            "/image/width=9,height=8,dpr=2,blur=2,anim=0,padding=5,fit=fill/a.gif"
+            "/image/width=9,height=8,dpr=2,blur=3,anim=0,padding=5,fit=fill/a.gif"
         ),
         ("/x/rs:fill:90:80/g:fp:0.3:0.7/plain/a.jpg", "/image/width=90,height=80,fit=crop,fp=0.3x0.7/a.jpg"),
         ("/x/cb:7/plain/a.jpg", "/image/format=auto/a.jpg"),
@@ -220,10 +221,46 @@ struct URLStyleTests {
         }
     }
 
+    // MARK: Blur
+
+    /// imgproxy and thumbor have the standard deviation, imagor twice of it.
+    @Test(arguments: [
+        (URLStyle.Name.imgproxy, "10", 10), (.imgproxy, "0.3", 0.5), (.imgproxy, "125", 125), (.imgproxy, "0", nil),
+        (.thumbor, "7", 7), (.thumbor, "7,2.5", 2.5), (.thumbor, "7,0", 7), (.imagor, "10", 5), (.imagor, "3,8", 4),
+        (.imagor, "250", 125),
+    ] as [(URLStyle.Name, String, Double?)])
+    func `a blur has the strength of the other service's`(
+        _ style: URLStyle.Name, _ given: String, _ sigma: Double?
+    ) throws {
+        let target =
+            style == .imgproxy
+            ? "/x/rs:fill:9:8/bl:\(given)/plain/a.jpg" : "/unsafe/9x8/filters:blur(\(given))/a.jpg"
+        let ours = try #require(try translated(style, target))
+        let options = try ImageOptions(ImageTarget(ours[...].dropFirst("/image/".count)).options)
+        let expected: [ImageProcessor] = sigma.map { [.blur(sigma: $0)] } ?? []
+        #expect(try options.processors([:]) == expected)
+    }
+
+    // MARK: Fits
+
+    @Test(arguments: [
+        ("/x/rs:fill-down:300:200:1/plain/a.jpg", "/image/width=300,height=200,fit=cover/a.jpg"),
+        ("/x/rs:fill-down:300/plain/a.jpg", "/image/width=300/a.jpg"),
+        ("/x/rt:fill-down/plain/a.jpg", "/image/format=auto/a.jpg"),
+    ])
+    func `fill-down is read where it is the same as another type`(_ theirs: String, _ ours: String) throws {
+        #expect(try translated(.imgproxy, theirs) == ours)
+    }
+
     // MARK: Refusals
 
     @Test(arguments: [
-        (URLStyle.Name.cloudflare, "/cdn-cgi/image/onerror=redirect/a.jpg", "fallback-image"),
+        (URLStyle.Name.imgproxy, "/x/rs:fill-down:300:200/plain/a.jpg", "use fill"),
+        (.imgproxy, "/x/w:9/h:8/bl:125.5/plain/a.jpg", "to 125"), (.imgproxy, "/x/w:9/h:8/bl:-1/plain/a.jpg", "0 to"),
+        (.thumbor, "/unsafe/9x8/filters:blur(126)/a.jpg", "to 125"),
+        (.thumbor, "/unsafe/9x8/filters:blur(1,200)/a.jpg", "to 125"),
+        (.imagor, "/unsafe/9x8/filters:blur(251)/a.jpg", "to 250"),
+        (.cloudflare, "/cdn-cgi/image/onerror=redirect/a.jpg", "fallback-image"),
         (.cloudflare, "/cdn-cgi/image/gravity=face,w=1/a.jpg", "gravity=auto"),
         (.cloudflare, "/cdn-cgi/image/quality=high/a.jpg", "quality=1"),
         (.imgproxy, "/x/pixelate:5/plain/a.jpg", "pixelate"), (.imgproxy, "/x/rs:auto:1:1/plain/a.jpg", "fill-down"),

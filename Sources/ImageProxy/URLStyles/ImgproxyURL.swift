@@ -20,7 +20,7 @@ struct ImgproxyURL {
             try url.read(parts[0], Array(parts.dropFirst()))
         }
         let original = try url.original(rest)
-        url.applyFit()
+        try url.applyFit()
         return URLStyle.Translation(target: url.options.target(of: original), expiry: url.expiry)
     }
 
@@ -127,8 +127,8 @@ struct ImgproxyURL {
             guard let color = TranslatedOptions.color(given) else { throw .invalid(name) }
             options.set("background", color)
         case "blur", "bl":
-            let radius = Int(min(250, max(0, Double(first ?? "") ?? 0)).rounded(.up))
-            if radius > 0 { options.set("blur", radius) }
+            // The standard deviation.
+            try options.setBlur(Double(first ?? "") ?? 0, times: 2, named: name)
         case "sharpen", "sh": options.set("sharpen", first ?? "0")
         case "contrast", "co": options.set("contrast", first ?? "1")
         case "saturation", "sa": options.set("saturation", first ?? "1")
@@ -223,11 +223,13 @@ struct ImgproxyURL {
     }
 
     /// Chooses the fit by what all options together say.
-    private mutating func applyFit() {
+    private mutating func applyFit() throws(ImageOptionError) {
         let sides = [options.value(of: "width"), options.value(of: "height")].count { $0 != nil }
         guard sides > 0 else { return }
         if sides == 2, fit == "fill" || fit == "fill-down" {
-            options.set("fit", enlarges && fit == "fill" ? "cover" : "crop")
+            // It keeps the proportions of the box for a small original, which no fit does.
+            guard fit == "fill" || enlarges else { throw .unsupported("rt:fill-down", instead: "use fill") }
+            options.set("fit", enlarges ? "cover" : "crop")
             if let focus { options.set("fp", focus) }
         } else if sides == 2, fit == "force" {
             options.set("fit", "fill")

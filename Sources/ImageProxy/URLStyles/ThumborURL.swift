@@ -204,7 +204,13 @@ struct ThumborURL {
         case "upscale": enlarges = true
         case "stretch": stretches = true
         case "grayscale": options.set("gray", "1")
-        case "blur": options.set("blur", argument().flatMap(Self.number).map { Int($0.rounded(.up)) } ?? 1)
+        case "blur":
+            // The radius, and the standard deviation where it is another number. imagor's is half of what is given.
+            let numbers = given.map { Self.number($0) }
+            guard let radius = numbers.first ?? nil, numbers.count < 3, let last = numbers.last ?? nil else {
+                throw .invalid(name)
+            }
+            try options.setBlur(last == 0 ? radius : last, times: isImagor ? 1 : 2, named: name)
         case "sharpen": options.set("sharpen", argument() ?? "1")
         case "brightness", "contrast": options.set(String(name), try factor())
         case "saturation": options.set("saturation", isImagor ? try factor() : String(argument() ?? "1"))

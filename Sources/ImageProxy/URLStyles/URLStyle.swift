@@ -124,6 +124,18 @@ struct TranslatedOptions {
         members.append((name, value.description))
     }
 
+    /// Sets the blur.
+    ///
+    /// - Parameter factor: The blur of this service for 1 of the other one. It is twice the standard deviation.
+    mutating func setBlur(_ given: Double, times factor: Int, named name: Substring) throws(ImageOptionError) {
+        let most = 250 / factor
+        guard (0...Double(most)).contains(given) else {
+            throw .unsupported(name, instead: "use a blur from 0 to \(most)")
+        }
+        let blur = Int((given * Double(factor)).rounded())
+        if blur > 0 { set("blur", blur) }
+    }
+
     func value(of name: String) -> String? { members.first { $0.name == name }?.value }
 
     /// The name of a preset, which comes first.
