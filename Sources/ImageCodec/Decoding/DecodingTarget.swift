@@ -102,8 +102,8 @@ extension StoredPlan {
         let filtered = window.width * window.height * 4
         let turned = orientation == .up ? 0 : filtered
         let finished = seen.result.width * seen.result.height * 4
-        // A canvas, and the canvas with a background; or a cropped part; or the image with a background.
-        let after = seen.canvas != nil ? finished * 2 : seen.cut != nil || seen.background != nil ? finished : 0
+        // A canvas, a cropped part, or the image with a background.
+        let after = seen.canvas != nil || seen.cut != nil || seen.background != nil ? finished : 0
         return filtered + max(turned, after)
     }
 }

@@ -25,15 +25,21 @@ extension ImageDecoder {
     }
 
     /// The last steps: rotation, selection of the part by content, canvas.
+    ///
+    /// In a worker each buffer holds one of few descriptors: each is freed as soon as the next one is complete.
+    ///
+    /// - Parameter resizer: The filter after the last row, which gives its pixels away.
     func finish(
-        _ pixels: PixelBuffer, _ plan: StoredPlan, _ sizing: ImageSizing?, mayHaveAlpha: Bool, profile: [UInt8]?,
+        _ resizer: RowResizer, _ plan: StoredPlan, _ sizing: ImageSizing?, mayHaveAlpha: Bool, profile: [UInt8]?,
         exif: ExifBlock?, damage: ImageCodecError?, within budget: ImageBudget
     ) throws(ImageCodecError) -> DecodedImage {
         var image = DecodedImage(
-            width: plan.window.width, height: plan.window.height, pixels: pixels, mayHaveAlpha: mayHaveAlpha)
+            width: plan.window.width, height: plan.window.height, pixels: try resizer.takePixels(),
+            mayHaveAlpha: mayHaveAlpha)
         image.profile = profile
         image.exif = appliesOrientation ? exif?.reset : exif?.bytes
         image.damage = damage
-        return try image.oriented(plan.orientation, within: budget).completed(plan.seen, sizing, within: budget)
+        image = try image.oriented(plan.orientation, within: budget)
+        return try image.completed(plan.seen, sizing, within: budget)
     }
 }

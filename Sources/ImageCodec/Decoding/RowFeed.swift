@@ -91,9 +91,8 @@ extension ImageDecoder {
             lane.output.finish { () throws(ImageCodecError) in
                 let budget = lane.output.budget
                 try conversion.apply(to: lane.resizer.pixels, budget)
-                // In a worker each buffer holds one of few descriptors: none may be kept beside the image's own.
                 return try finish(
-                    lane.resizer.takePixels(), lane.target.plan, lane.target.sizing, mayHaveAlpha: mayHaveAlpha,
+                    lane.resizer, lane.target.plan, lane.target.sizing, mayHaveAlpha: mayHaveAlpha,
                     profile: conversion.keptProfile, exif: keepsMetadata ? header.exif : nil, damage: damage,
                     within: budget)
             }

@@ -129,7 +129,7 @@ public final class ProgressiveJPEGPreview {
         try rows.feed(resizer, budget)
         try started.conversion.apply(to: resizer.pixels, budget)
         return try decoder.finish(
-            resizer.pixels, started.plan, sizing, mayHaveAlpha: false, profile: started.conversion.keptProfile,
+            resizer, started.plan, sizing, mayHaveAlpha: false, profile: started.conversion.keptProfile,
             exif: started.exif, damage: nil, within: budget)
     }
 

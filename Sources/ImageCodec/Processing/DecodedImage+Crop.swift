@@ -70,9 +70,8 @@ extension DecodedImage {
         try budget.eachRow(height, width) { row in
             memcpy(canvas.bytes + ((y + row) * size.width + x) * 4, pixels.bytes + row * bytesPerRow, bytesPerRow)
         }
-        let image = replacing(canvas, width: size.width, height: size.height, mayHaveAlpha: true)
-        guard let background else { return image }
-        return try image.flattened(onto: background, within: budget)
+        if let background { try canvas.flatten(onto: background, into: canvas, within: budget) }
+        return replacing(canvas, width: size.width, height: size.height, mayHaveAlpha: background == nil)
     }
 
     /// Performs the remaining steps of a plan once the image is scaled and upright.
