@@ -6,7 +6,8 @@ import Glibc
 package final class CountingSemaphore: @unchecked Sendable {
     private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 
-    package init(_ count: Int) { sem_init(semaphore, 0, UInt32(clamping: count)) }
+    /// - Parameter count: A semaphore has at most 2³¹ − 1 units.
+    package init(_ count: Int) { sem_init(semaphore, 0, UInt32(min(max(count, 0), Int(Int32.max)))) }
 
     deinit {
         sem_destroy(semaphore)

@@ -47,7 +47,8 @@ public struct DecodingLimits: Sendable, Hashable {
     /// The limits in the form of the C target.
     func lowered(allowTruncated: Bool, _ watch: icodec_watch) -> icodec_limits {
         icodec_limits(
-            pixels: UInt64(clamping: pixels), side: UInt32(clamping: side), memory: UInt64(clamping: memory),
+            pixels: UInt64(clamping: min(pixels, Self.largestArea)),
+            side: UInt32(clamping: min(side, Self.largestSide)), memory: UInt64(clamping: memory),
             ancillary: UInt64(clamping: ancillary), scans: UInt32(clamping: scans),
             frames: UInt32(clamping: frames), seconds: seconds, watch: watch, allow_truncated: allowTruncated)
     }

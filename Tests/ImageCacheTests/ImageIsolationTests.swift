@@ -25,4 +25,19 @@ struct ImageIsolationTests {
         time.withLock { $0 += ImageIsolation.pause }
         #expect(images.start() == second && lines.all.count == 2)
     }
+
+    @Test(arguments: [0, 1, Int.max], [0, 1, Int.max])
+    func `any number of decodes, and any memory, makes workers possible`(decodes: Int, memory: Int) throws {
+        let directory = try TestDirectory()
+        let isolation = DecoderIsolation(helper: directory.path("nothing"))
+        let images = ImageIsolation(isolation, decodes: decodes, memory: memory, logger: RecordedLines().logger)
+        #expect(images.start()?.contains("nothing") == true)
+    }
+
+    @Test(arguments: [(0, 1 << 20), (1, 1 << 20 + 1), (448 << 20, 449 << 20), (.max, .max)] as [(Int, Int)])
+    func `an answer may have the decoder's memory and a mebibyte`(memory: Int, most: Int) {
+        var limits = DecodingLimits()
+        limits.memory = memory
+        #expect(ImageIsolation.largestAnswer(within: limits) == most)
+    }
 }

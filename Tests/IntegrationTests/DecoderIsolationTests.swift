@@ -185,4 +185,70 @@ import Testing
         let lax = try cache("lax", isolation)
         #expect(try await lax.thumbnail(for: origin.url("/a.jpg"), resizedTo: .fit(64, 64)).width == 64)
     }
+
+    private func outcome(_ request: ImageRequest, in cache: DownloadCache) async -> String {
+        do throws(ImageCacheError) {
+            let image = try await cache.image(for: request).image
+            return "\(image.width) x \(image.height)"
+        } catch {
+            return "\(error.code)"
+        }
+    }
+
+    @Test func `each limit at its extremes has the same effect in workers as in this process`() async throws {
+        let origin = try origin()
+        let (isolated, plain) = (try cache("isolated", workers), try cache("plain", nil))
+        let numbers: [WritableKeyPath<DecodingLimits, Int>] = [
+            \.pixels, \.side, \.bytes, \.memory, \.ancillary, \.scans, \.frames, \.animationPixels,
+        ]
+        let times: [WritableKeyPath<DecodingLimits, Double>] = [\.seconds, \.animationSeconds]
+        var cases: [(limits: DecodingLimits, isLargest: Bool)] = [(Self.largest, true)]
+        for limit in numbers {
+            for value in [0, 1, Int.max] {
+                cases.append((DecodingLimits(), value == .max))
+                cases[cases.count - 1].limits[keyPath: limit] = value
+            }
+        }
+        for limit in times {
+            for value in [0, 1e300, Double.infinity] {
+                cases.append((DecodingLimits(), value > 0))
+                cases[cases.count - 1].limits[keyPath: limit] = value
+            }
+        }
+        for (number, one) in cases.enumerated() {
+            var request = ImageRequest(origin.url("/\(number).jpg"), .fit(100, 100))
+            request.decoder.limits = one.limits
+            let expected = await outcome(request, in: plain)
+            let got = await outcome(request, in: isolated)
+            #expect(got == expected, "\(one.limits)")
+            #expect(!one.isLargest || expected == "100 x 75", "\(one.limits)")
+        }
+        #expect(isolated.imageStatistics.crashes == 0)
+    }
+
+    /// All limits at their greatest values.
+    private static var largest: DecodingLimits {
+        var limits = DecodingLimits()
+        (limits.pixels, limits.side, limits.bytes, limits.memory) = (.max, .max, .max, .max)
+        (limits.ancillary, limits.scans, limits.frames, limits.animationPixels) = (.max, .max, .max, .max)
+        (limits.seconds, limits.animationSeconds) = (.infinity, .infinity)
+        return limits
+    }
+
+    @Test(arguments: [0, 1, Int.max], [false, true])
+    func `each setting of decodes at its extremes makes images`(value: Int, isIsolated: Bool) async throws {
+        let origin = try origin()
+        let settings: [WritableKeyPath<DownloadCache.Configuration, Int>] = [\.maxDecodes, \.decodingMemory]
+        for (number, setting) in settings.enumerated() {
+            var configuration = DownloadCache.Configuration()
+            configuration.decoderIsolation = isIsolated ? workers : nil
+            configuration[keyPath: setting] = value
+            configuration.maxDecodesPerClient = value
+            let cache = try DownloadCache(directory: directory.path("\(number)"), configuration: configuration)
+            var request = ImageRequest(origin.url("/a.jpg"), .fit(100, 100))
+            request.file.client = "a"
+            let got = await outcome(request, in: cache)
+            #expect(got == "100 x 75", "\(setting)")
+        }
+    }
 }

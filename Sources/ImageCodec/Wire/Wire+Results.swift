@@ -59,10 +59,11 @@ extension ImageHeader: WireCodable {
 
     /// True if a file within the limits may have such a header. Used for headers that another process has read.
     package func isPossible(within limits: DecodingLimits) -> Bool {
-        let most: UInt64 = 1 << 40
+        // Larger numbers overflow where no limit is set.
+        let most = 1 << 40
         let (area, isTooMany) = width.multipliedReportingOverflow(by: height)
-        return width > 0 && height > 0 && !isTooMany && area <= limits.pixels && max(width, height) <= limits.side
-            && fileSize <= limits.bytes
+        return width > 0 && height > 0 && !isTooMany && area <= min(limits.pixels, most)
+            && max(width, height) <= min(limits.side, Int(Int32.max)) && fileSize <= min(limits.bytes, most)
             && description.coefficients <= most && description.coarse_coefficients <= most
             && description.decoded_bytes <= most
     }

@@ -36,10 +36,10 @@ final class ImageIsolation: Sendable {
         self.configuration = configuration
         self.logger = logger
         self.now = now
-        width = decodes + 2
+        width = min(decodes, .max - 2) + 2
         var limits = WorkerLimits()
         // A single image may exceed the limit of all images, and the memory of codecs is only estimated.
-        limits.memory = max(memory, DecodingLimits().memory) * 2
+        limits.memory = min(max(memory, DecodingLimits().memory), .max / 4) * 2
         self.limits = limits
     }
 
@@ -133,8 +133,7 @@ final class ImageIsolation: Sendable {
     ) throws(ImageCodecError) -> WorkerUse {
         let pool = try pool()
         let message = WorkerMessage(try request.bytes(), descriptors: [descriptor])
-        // An encoded file of at most the decoder's memory limit, and its metadata.
-        let answer = request.decoder.limits.memory + 1 << 20
+        let answer = Self.largestAnswer(within: request.decoder.limits)
         var (use, kills) = (earlier, 0)
         while true {
             do throws(WorkerFailure) {
@@ -156,6 +155,9 @@ final class ImageIsolation: Sendable {
             }
         }
     }
+
+    /// The largest answer in bytes: an encoded file of at most the decoder's memory limit, and its metadata.
+    static func largestAnswer(within limits: DecodingLimits) -> Int { min(limits.memory, .max - 1 << 20) + 1 << 20 }
 
     /// Converts a failure to an error, and logs the checksum of a file that caused it.
     private func error(
