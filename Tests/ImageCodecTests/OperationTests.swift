@@ -55,7 +55,15 @@ struct OperationTests {
             (.pixels(x: 2, y: 3, width: 4, height: 5), 2..<6, 3..<8),
             (.pixels(x: 8, y: 0, width: 100, height: 100), 8..<10, 0..<20),
             (.pixels(x: 50, y: 50, width: 9, height: 9), 9..<10, 19..<20),
-            (.pixels(x: -5, y: .min, width: .max, height: .max), 0..<10, 0..<20),
+            (.pixels(x: -5, y: -5, width: .max, height: 25), 0..<10, 0..<20),
+            (.pixels(x: -10, y: -1, width: 20, height: 2), 0..<10, 0..<1),
+            (.pixels(x: -15, y: -3, width: 18, height: 10), 0..<3, 0..<7),
+            (.pixels(x: 4, y: 0, width: 0, height: -7), 4..<5, 0..<1),
+            (.pixels(x: 9, y: 19, width: .max, height: .max), 9..<10, 19..<20),
+            // Outside.
+            (.pixels(x: -100, y: .min, width: 20, height: .max), 0..<1, 0..<1),
+            (.shares(x: -0.5, y: -1, width: 1, height: 1.25), 0..<5, 0..<5),
+            (.shares(x: 0.5, y: 0, width: 0, height: -1), 5..<6, 0..<1),
             (.shares(x: 0.5, y: 0.25, width: 0.5, height: 0.5), 5..<10, 5..<15),
             (.shares(x: 0.9, y: 0, width: 1, height: 0.001), 9..<10, 0..<1),
             (.shares(x: 0, y: -1, width: .infinity, height: .nan), 0..<10, 0..<1),
@@ -70,6 +78,11 @@ struct OperationTests {
     @Test(arguments: [
         ImageRegion.pixels(x: 10, y: 0, width: 5, height: 5), .pixels(x: 0, y: 20, width: 5, height: 5),
         .pixels(x: .max, y: .max, width: 1, height: 1), .shares(x: 1, y: 0, width: 0.5, height: 0.5),
+        .pixels(x: -100, y: 0, width: 20, height: 5), .pixels(x: 0, y: -5, width: 5, height: 5),
+        .pixels(x: -1, y: 0, width: 0, height: 5), .pixels(x: .min, y: 0, width: .max, height: 5),
+        .pixels(x: 0, y: .min, width: 5, height: .min), .shares(x: -0.5, y: 0, width: 0.5, height: 1),
+        .shares(x: 0, y: -0.5, width: 1, height: 0.25), .shares(x: -1, y: 0, width: -1, height: 1),
+        .shares(x: -.infinity, y: 0, width: 9, height: 1),
     ])
     func `a part outside of the image is refused`(region: ImageRegion) throws {
         let image = try DecodedImage.plain(10, 20, [9, 8, 7, 255])

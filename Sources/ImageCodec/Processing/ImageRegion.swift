@@ -8,9 +8,22 @@ public enum ImageRegion: Sendable, Hashable {
     /// True if no pixel of an image of some size is in the part.
     func isOutside(width: Int, height: Int) -> Bool {
         switch self {
-        case .pixels(let x, let y, _, _): x >= width || y >= height
-        case .shares(let x, let y, _, _): x >= 1 || y >= 1
+        case .pixels(let x, let y, let partWidth, let partHeight):
+            x >= width || y >= height || Self.end(x, partWidth) <= 0 || Self.end(y, partHeight) <= 0
+        case .shares(let x, let y, let partWidth, let partHeight):
+            x >= 1 || y >= 1 || Self.endsBefore(x, partWidth) || Self.endsBefore(y, partHeight)
         }
+    }
+
+    /// The end of a part, which has at least one pixel.
+    private static func end(_ start: Int, _ length: Int) -> Int {
+        let (end, isTooLarge) = start.addingReportingOverflow(max(length, 1))
+        return isTooLarge ? .max : end
+    }
+
+    /// True if a part ends before the image begins.
+    private static func endsBefore(_ start: Double, _ length: Double) -> Bool {
+        start < 0 && start + max(length, 0) <= 0
     }
 
     /// The part of an image of some size.
@@ -24,8 +37,8 @@ public enum ImageRegion: Sendable, Hashable {
     }
 
     private static func range(_ start: Int, _ length: Int, _ whole: Int) -> Range<Int> {
-        let start = min(max(start, 0), whole - 1)
-        return start..<start + min(max(length, 1), whole - start)
+        let first = min(max(start, 0), whole - 1)
+        return first..<min(max(end(start, length), first + 1), whole)
     }
 
     private static func range(_ start: Double, _ length: Double, _ whole: Int) -> Range<Int> {
