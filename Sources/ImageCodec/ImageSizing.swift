@@ -58,11 +58,11 @@ public struct ImageSizing: Sendable, Hashable {
     /// The colour of the area that `contain` leaves free, and under transparent pixels there; nil: transparent.
     public var background: Color?
 
-    /// A box of which one side, or both, may be left open.
+    /// A box of which one side may be left open.
     ///
     /// - Parameters:
     ///   - width: In CSS pixels, at least 1; `nil`: follows from the height.
-    ///   - height: In CSS pixels, at least 1; `nil`: follows from the width. Without either the image keeps its size.
+    ///   - height: In CSS pixels, at least 1; `nil`: follows from the width. A box without either is an error.
     ///   - fit: How an image of other proportions gets into the box.
     public init(width: Int? = nil, height: Int? = nil, fit: Fit = .inside) {
         self.width = width

@@ -89,20 +89,19 @@ extension ResizePlan {
         guard ratio > 0, ratio <= 100 else {
             throw ImageCodecError(.invalidArgument, "a device pixel ratio of \(ratio)")
         }
-        let sides = [sizing.width, sizing.height].compactMap { $0 }
-        guard !sides.isEmpty, sides.allSatisfy({ $0 > 0 && $0 <= 1 << 24 }) else {
-            throw ImageCodecError(
-                .invalidArgument,
-                "a box of \(sizing.width.map { "\($0)" } ?? "auto") x \(sizing.height.map { "\($0)" } ?? "auto") pixels"
-            )
-        }
         let proportion = Double(image.width) / Double(image.height)
-        switch (sizing.width, sizing.height) {
-        case (let width?, let height?): return (Double(width) * ratio, Double(height) * ratio)
-        case (let width?, nil): return (Double(width) * ratio, Double(width) * ratio / proportion)
-        case (nil, let height?): return (Double(height) * ratio * proportion, Double(height) * ratio)
-        case (nil, nil): return (Double(image.width), Double(image.height))
+        let sides = [sizing.width, sizing.height].compactMap { $0 }
+        if sides.allSatisfy({ $0 > 0 && $0 <= 1 << 24 }) {
+            switch (sizing.width, sizing.height) {
+            case (let width?, let height?): return (Double(width) * ratio, Double(height) * ratio)
+            case (let width?, nil): return (Double(width) * ratio, Double(width) * ratio / proportion)
+            case (nil, let height?): return (Double(height) * ratio * proportion, Double(height) * ratio)
+            case (nil, nil): break
+            }
         }
+        throw ImageCodecError(
+            .invalidArgument,
+            "a box of \(sizing.width.map { "\($0)" } ?? "auto") x \(sizing.height.map { "\($0)" } ?? "auto") pixels")
     }
 
     /// The size of the result.

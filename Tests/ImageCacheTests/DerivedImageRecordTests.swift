@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HTTPCaching
 import ImageCodec
+import ImageEffects
 import Testing
 
 @testable import ImageCache
@@ -82,6 +83,53 @@ import Testing
         var request = ImageRequest("https://example.com/a", sizing)
         request.processors = processors
         #expect(ImageRecipe.words(ImageRecipe(request, .encoded(encoder)).text) == words)
+    }
+
+    private struct OtherEncoder: ImageEncoding {
+        let format: ImageFormat
+        let identity: String
+
+        init(_ format: String, _ identity: String) {
+            self.format = ImageFormat(name: format, mediaType: "image/x-other")
+            self.identity = identity
+        }
+
+        func encode(_ image: DecodedImage, within budget: ImageBudget) throws(ImageCodecError) -> [UInt8] { [] }
+    }
+
+    /// The keys under which results are on disk.
+    private static let encoders: [(encoder: ImageEncoder, recipe: String)] = [
+        (.jpeg(), "jpeg,q=80,yes420"), (limited, "jpeg,q=70,yes420,max=9000"), (.png(), "png,level=6"),
+        (.png(level: 1), "png,level=1"), (.webp(), "webp,q=80.0,effort=4"),
+        (.webp(isLossless: true), "webp,q=80.0,effort=4,lossless"), (.avif(), "avif,q=60,speed=8"),
+        (.gif(), "gif,colors=256"),
+        (.gif(colors: 16, isDithered: false), "gif,colors=16,plain"),
+        (ImageEncoder(PlaceholderEncoding(placeholder: .thumbHash, isJSON: false)), "encoder=thumbhash 1"),
+        (ImageEncoder(PlaceholderEncoding(placeholder: .thumbHash, isJSON: true)), "encoder=thumbhash-json 1"),
+        (ImageEncoder(PlaceholderEncoding(placeholder: .dominantColor, isJSON: false)), "encoder=color 1"),
+        (ImageEncoder(OtherEncoder("PPM", "a")), "encoder=3:PPM,a"),
+        (ImageEncoder(OtherEncoder("PPM", "b")), "encoder=3:PPM,b"),
+        (ImageEncoder(OtherEncoder("QOI", "a")), "encoder=3:QOI,a"),
+        (ImageEncoder(OtherEncoder("a,b", "c")), "encoder=3:a,b,c"),
+        (ImageEncoder(OtherEncoder("a", "b,c")), "encoder=1:a,b,c"),
+        (ImageEncoder(OtherEncoder("text", "thumbhash 1")), "encoder=4:text,thumbhash 1"),
+        (ImageEncoder(OtherEncoder("JPEG", "jpeg,q=80,yes420")), "encoder=4:JPEG,jpeg,q=80,yes420"),
+    ]
+
+    @Test func `each encoder has a recipe of its own, which stays the same`() {
+        for (encoder, recipe) in Self.encoders { #expect(encoder.recipe == recipe) }
+        #expect(Set(Self.encoders.map { $0.recipe }).count == Self.encoders.count)
+        #expect(Set(Self.encoders.map { $0.encoder }).count == Self.encoders.count)
+    }
+
+    @Test func `an application's encoder is described by its identity`() {
+        let request = ImageRequest("https://example.com/a", ImageSizing.fit(9, 8))
+        for identity in ["pixmap-1", "3:PPM,x", "", "a,b: c"] {
+            let recipe = ImageRecipe(request, .encoded(ImageEncoder(OtherEncoder("P,M", identity))))
+            #expect(ImageRecipe.words(recipe.text) == "9 × 8, fit inside, encoded by \(identity)")
+        }
+        // As recipes were before they had the format.
+        #expect(ImageRecipe.words("10:9x8,inside 16:encoder=pixmap-1") == "9 × 8, fit inside, encoded by pixmap-1")
     }
 
     @Test func `an animation becomes a still image under an effect whose results vary in size`() {

@@ -85,7 +85,7 @@ extension ImageRecipe {
         case "gif": words.append(options["colors"].map { $0 == "256" ? "GIF" : "GIF of \($0) colours" } ?? "GIF")
         case "webp": words.append(options["lossless"] == nil ? "WebP \(quality)" : "lossless WebP")
         case "pixels": words.append("pixels")
-        case let custom where custom.hasPrefix("encoder="): return words + ["encoded by \(text.dropFirst(8))"]
+        case let custom where custom.hasPrefix("encoder="): return words + ["encoded by \(identity(text.dropFirst(8)))"]
         default: words.append(text)
         }
         if options["progressive"] != nil { words.append("progressive") }
@@ -94,6 +94,13 @@ extension ImageRecipe {
         if let bytes = options["max"] { words.append("at most \(bytes) bytes") }
         if let background = options["on"] { words.append("on \(color(background))") }
         return words
+    }
+
+    /// The identity in `3:PPM,pixmap-1`: an application's encoder, after its format.
+    private static func identity(_ text: Substring) -> Substring {
+        guard let format = parts(String(text)).first else { return text }
+        let start = "\(format.utf8.count):\(format),"
+        return text.hasPrefix(start) ? text.dropFirst(start.count) : text
     }
 
     private static func pair(_ member: String) -> (String, String) {

@@ -24,6 +24,9 @@ extension ImageEncoding {
     public func memory(width: Int, height: Int) -> Int { width * height * 4 }
 }
 
+/// An encoder of the package, whose identity determines its format.
+package protocol OwnImageEncoding: ImageEncoding {}
+
 extension ImageEncoder {
     /// An application's own encoder. Two are equal, and share cached files, when their formats and identities are equal.
     public init(_ encoding: some ImageEncoding) { self.init(.custom(CustomEncoding(encoding))) }
@@ -49,7 +52,12 @@ extension ImageEncoder {
 
 extension ImageEncoder.CustomEncoding: FormatEncoding {
     var format: ImageFormat { encoding.format }
-    var recipe: String { "encoder=\(identity)" }
+
+    /// The format's name has its length, because it may be any text, like the identity.
+    var recipe: String {
+        if encoding is any OwnImageEncoding { return "encoder=\(identity)" }
+        return "encoder=\(format.name.utf8.count):\(format.name),\(identity)"
+    }
 
     func memory(pixels: Int, isOpaque: Bool) -> Int { pixels * 4 }
 

@@ -12,7 +12,7 @@ public enum Placeholder: String, Sendable, Hashable, CaseIterable {
 }
 
 /// Writes a placeholder instead of an image file.
-package struct PlaceholderEncoding: ImageEncoding {
+package struct PlaceholderEncoding: OwnImageEncoding {
     package var placeholder: Placeholder
     package var isJSON: Bool
 
