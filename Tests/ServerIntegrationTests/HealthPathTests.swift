@@ -27,13 +27,17 @@ import Testing
     @Test func `--ready reports whether the configured service is ready`() async throws {
         let server = try await ServerProcess(origin: origin.url(""), "--admin", "127.0.0.1:0")
         let admin = "127.0.0.1:\(try server.adminPort())"
-        func ask() async throws -> CommandRunner.Outcome {
+        func ask(_ variables: [String: String] = [:]) async throws -> CommandRunner.Outcome {
             let words = ["--ready", "--origin", origin.url(""), "--admin", admin]
+            let environment = variables.merging(["PATH": "/usr/bin:/bin"]) { $1 }
             return await CommandRunner.outcome(
-                of: try ChildProcess(ServerProcess.executable, words, environment: ["PATH": "/usr/bin:/bin"]))
+                of: try ChildProcess(ServerProcess.executable, words, environment: environment))
         }
-        let ready = try await ask()
-        #expect(ready.ending == .exited(0) && ready.errorOutput.isEmpty, "\(ready)")
+        // No proxy is asked for the machine's own address.
+        for variables in [[:], ["http_proxy": "http://127.0.0.1:1"], ["all_proxy": "http://127.0.0.1:1"]] {
+            let ready = try await ask(variables)
+            #expect(ready.ending == .exited(0) && ready.errorOutput.isEmpty, "\(variables): \(ready)")
+        }
         await server.stop()
         let away = try await ask()
         #expect(away.ending == .exited(1) && away.errorOutput.contains("does not answer"), "\(away)")

@@ -100,7 +100,10 @@ enum ServerCommand {
         let engine = TransferEngine()
         var problem: String?
         do {
-            let status = try await engine.quickStatus(of: TransferRequest(url: "http://\(address)/readyz"))
+            var request = TransferRequest(url: "http://\(address)/readyz")
+            // A proxy of the environment is for origins: it cannot reach this machine's own addresses.
+            request.options.proxy = ""
+            let status = try await engine.quickStatus(of: request)
             if status != .ok { problem = "the service is not ready: status \(status.code)" }
         } catch {
             problem = "the service does not answer: \(error)"
