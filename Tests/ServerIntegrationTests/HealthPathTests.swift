@@ -49,7 +49,7 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test(arguments: ["healthz", "/", "/a b", "/image/x", "/a?b"])
+    @Test(arguments: ["healthz", "/", "/a b", "/image/x", "/a?b", "/a#b"])
     func `an invalid health path is refused at the start`(path: String) async throws {
         let outcome = await CommandRunner.outcome(
             of: try ChildProcess(

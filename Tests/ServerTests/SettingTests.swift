@@ -141,6 +141,16 @@ struct SettingTests {
     @Test(arguments: ["8080", ":8080", "::1:8080", "a:99999", "a:", "[]:80", ""])
     func `an invalid address to listen on is rejected`(text: String) { #expect(ListenAddress(text) == nil) }
 
+    @Test func `the paths of health and of readiness must differ`() throws {
+        let error = #expect(throws: SettingError.self) {
+            try configuration(options: ["health-path": "/healthz", "ready-path": "/healthz"])
+        }
+        #expect(error?.setting == "ready-path" && error?.value == "/healthz")
+        let both = try configuration(options: ["health-path": "/healthz", "ready-path": "/readyz"])
+        #expect(both.healthPath == "/healthz" && both.readyPath == "/readyz")
+        #expect(try configuration(options: ["ready-path": "/healthz"]).healthPath == nil)
+    }
+
     @Test func `a reload applies the settings that it can, names the others and changes nothing after an error`() throws
     {
         let current = CurrentConfiguration(try configuration(options: ["queue-length": "1", "widths": "100"]))

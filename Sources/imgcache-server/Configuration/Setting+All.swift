@@ -274,7 +274,7 @@ extension Setting {
     }
 
     static func healthPathProblem(_ text: String) -> String? {
-        guard text.hasPrefix("/"), text != "/", text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), !text.contains("?")
+        guard text.hasPrefix("/"), text != "/", text.utf8.allSatisfy(ByteClass.target.contains), !text.contains("?")
         else {
             return "must be a path, such as /healthz"
         }

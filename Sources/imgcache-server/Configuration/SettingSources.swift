@@ -56,6 +56,9 @@ struct SettingSources {
                 problem: "is missing: --origin URL, IMGCACHE_ORIGIN, \"origin\" or \"origins\" in the file")
         }
         try checkDefault(configuration)
+        if let path = configuration.readyPath, path == configuration.healthPath {
+            throw SettingError(setting: "ready-path", value: path, problem: "is that of health-path, too")
+        }
         return configuration
     }
 
