@@ -151,6 +151,17 @@ struct SettingTests {
         #expect(try configuration(options: ["ready-path": "/healthz"]).healthPath == nil)
     }
 
+    @Test(
+        arguments: [
+            ("admin.example", true), ("Admin.Example", true), ("localhost", true), ("10.0.0.1", true), ("[::1]", true),
+            ("*.example", false), ("admin.example:8081", false), ("admin.example:", false), ("admin.example.", false),
+            ("10.0.0.1:8081", false), ("[::1]:8081", false), ("http://admin.example", false), ("a b", false),
+        ])
+    func `a name of the admin listener is a whole host name without a port`(host: String, isAccepted: Bool) throws {
+        let problem = try #require(Setting.named("admin-hosts")).problem(with: host)
+        #expect((problem == nil) == isAccepted, "\(problem ?? "")")
+    }
+
     @Test func `a reload applies the settings that it can, names the others and changes nothing after an error`() throws
     {
         let current = CurrentConfiguration(try configuration(options: ["queue-length": "1", "widths": "100"]))
@@ -210,5 +221,13 @@ struct SettingTests {
         #expect(rules.watermarks["logo"]?.image.width == 3)
         #expect(rules.fallbacks.byStatus[404]?.format == .png && rules.fallbacks.general == nil)
         #expect(throws: SettingError.self) { try self.configuration(options: options) }
+    }
+}
+
+extension Setting {
+    /// The problem with a value, or nil if there is none.
+    fileprivate func problem(with text: String) -> String? {
+        var configuration = ServerConfiguration()
+        return self.read(text, &configuration)
     }
 }

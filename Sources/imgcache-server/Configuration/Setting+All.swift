@@ -55,7 +55,7 @@ extension Setting {
                 return nil
             }, text: { $0.admin?.description ?? "off" }, copy: { $1.admin = $0.admin }),
         list("admin-hosts", "HOST,…", \.adminHosts, "Host names of the admin listener in addition to localhost.") {
-            hostProblem($0)
+            hostNameProblem($0)
         },
     ]
 
@@ -279,6 +279,14 @@ extension Setting {
             return "must be a path, such as /healthz"
         }
         return text.hasPrefix("/image/") ? "must not be below /image/" : nil
+    }
+
+    /// Returns the problem with a host name without a port, or nil if there is none.
+    private static func hostNameProblem(_ text: String) -> String? {
+        let problem = "must be a host name without a port and a *"
+        guard let field = HostField(text.utf8), field.port == nil else { return problem }
+        guard case .name(let name) = field.host else { return nil }
+        return name == text.lowercased() ? nil : problem
     }
 
     static func hostProblem(_ text: String) -> String? {
