@@ -162,6 +162,17 @@ struct SettingTests {
         #expect((problem == nil) == isAccepted, "\(problem ?? "")")
     }
 
+    @Test(
+        arguments: [
+            ("X-Request-Id", true), ("x-trace", true), ("off", true), ("a b", false), ("", false), ("Host", false),
+            ("Content-Length", false), ("transfer-encoding", false), ("Connection", false), ("Range", false),
+            ("Content-Type", false), ("Via", false), ("Date", false), ("Cache-Control", false), ("Vary", false),
+        ])
+    func `the field of a request's id is none that describes the message`(name: String, isAccepted: Bool) throws {
+        let problem = try #require(Setting.named("request-id-header")).problem(with: name)
+        #expect((problem == nil) == isAccepted, "\(problem ?? "")")
+    }
+
     @Test func `a reload applies the settings that it can, names the others and changes nothing after an error`() throws
     {
         let current = CurrentConfiguration(try configuration(options: ["queue-length": "1", "widths": "100"]))

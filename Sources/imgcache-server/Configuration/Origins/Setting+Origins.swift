@@ -94,7 +94,7 @@ extension Setting {
             HTTPField.Name($0) == nil ? "must be a token" : nil
         },
         text("request-id-header", "NAME", \.requestIDHeader, "The field of a request's id; \"off\": none.") {
-            HTTPField.Name($0) == nil ? "must be a field name" : nil
+            fieldProblem($0) ?? responseFieldProblem($0)
         },
         flag("forwarded", \.tellsClient, "Send the client's address to the origin, in Forwarded (RFC 7239).")
             .reloadable.perOrigin,
