@@ -122,6 +122,27 @@ import Testing
             })
     }
 
+    @Test func `a request that cannot be read is not logged as one of the client before it`() async throws {
+        let origin = try ScriptedOrigin(serving: Self.file)
+        let server = try await ServerProcess(origin: origin.url(""), "--trusted-proxies", "127.0.0.2")
+        for (second, status, client) in [
+            ("GET /b HTTP/1.1\r\nHost : x\r\n\r\n", 400, "127.0.0.2"),
+            (
+                "POST /b HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 198.51.100.2\r\n"
+                    + "Transfer-Encoding: chunked\r\n\r\nx", 400, "198.51.100.2"
+            ),
+        ] {
+            let connection = try Client(server.port, from: "127.0.0.2")
+            #expect(connection.get("/a", "X-Forwarded-For: 198.51.100.1")?.status == 200)
+            #expect(connection.ask(second)?.status == status)
+            #expect(
+                await server.logs { lines in
+                    lines.contains { $0["status"] as? Int == status && $0["client"] as? String == client }
+                }, "\(client)")
+        }
+        #expect(server.log.allSatisfy { $0["status"] as? Int == 200 || $0["client"] as? String != "198.51.100.1" })
+    }
+
     @Test func `content that comes byte by byte is refused when it comes too slowly on the whole`() async throws {
         let origin = try ScriptedOrigin(serving: Self.file)
         let server = try await ServerProcess(

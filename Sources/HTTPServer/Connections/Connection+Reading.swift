@@ -103,6 +103,8 @@ extension Connection {
     func refuse(_ fault: RequestError, _ context: ChannelHandlerContext) {
         // A response to HEAD never has content, even after an error.
         let method = head?.method ?? .get
+        // Until a head is read, a proxy's connection is not known to be for the client of its last request.
+        let refusedClient = head == nil ? client : requester
         head = nil
         pending.clear()
         // Release it immediately, because another request of the client may be waiting for this space.
@@ -115,8 +117,8 @@ extension Connection {
         var refused = RequestContext(
             Request(
                 head: RequestHead(method: method, target: .server),
-                client: requester, peer: client, content: [], id: RequestID.id(in: [:], named: nil) { numbers.next() },
-                received: .now))
+                client: refusedClient, peer: client, content: [],
+                id: RequestID.id(in: [:], named: nil) { numbers.next() }, received: .now))
         refused.isMalformed = true
         current = refused
         writeImmediately(response, context)
