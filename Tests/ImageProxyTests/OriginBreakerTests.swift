@@ -98,6 +98,24 @@ struct OriginBreakerTests {
         #expect(subject.permit("a") != nil)
     }
 
+    @Test func `a breaker that is open for one client says when it opens for all`() throws {
+        let subject = Subject()
+        for client in ["a", "b", "c"] { subject.ask(client, ["/good"], .answered) }
+        subject.ask("x", paths(4), .failed)
+        #expect(subject.permit("x") == nil && subject.isAvailable && subject.changes == [.openedForSome])
+        subject.ask("a", ["/good"], .failed)
+        #expect(subject.isAvailable && subject.changes == [.openedForSome])
+        // Begun before: its failure changes nothing more.
+        let late = try #require(subject.permit("d"))
+        subject.ask("b", ["/good"], .failed)
+        #expect(!subject.isAvailable && subject.changes == [.openedForSome, .opened])
+        subject.end(.failed, late)
+        #expect(subject.changes == [.openedForSome, .opened])
+        let trial = try #require(subject.permit("c"))
+        subject.end(.answered, trial)
+        #expect(subject.isClosed && subject.changes == [.openedForSome, .opened, .closed])
+    }
+
     @Test func `a failing client's probe does not delay another client's, and its failure is then ignored`() throws {
         let subject = Subject()
         for client in ["a", "b"] { subject.ask(client, ["/x", "/x"], .failed) }

@@ -204,8 +204,11 @@ package struct OriginBreaker: Sendable {
         let voters = tallies.prefix(mostVoters)
         let failing = voters.filter(\.hasJustFailed)
         let areMost = failing.count >= leastVoters && failing.count * 2 > voters.count
+        let wasForAll = isForAll
         if areMost, failuresInARow >= limits.failures { isForAll = true }
-        guard isClosed, isForAll || tallies.contains(where: { $0.isFailing(limits) }) else { return nil }
+        // Open for some of the clients, and now for all.
+        guard isClosed else { return isForAll && !wasForAll ? .opened : nil }
+        guard isForAll || tallies.contains(where: { $0.isFailing(limits) }) else { return nil }
         state = .open(until: now + limits.pause, pause: limits.pause)
         period += 1
         return isAvailable ? .openedForSome : .opened
