@@ -110,6 +110,17 @@ struct TracingTests {
         #expect(counts.withLock { $0 } == (0, 8))
     }
 
+    @Test(arguments: [(200, false), (404, false), (503, true), (0, true)])
+    func `the span of a request has the status that was sent, and none if the client has left`(
+        status: Int, isFailure: Bool
+    ) throws {
+        let record = RequestRecord(try request(), status: status)
+        let span = try #require(Trace(continuing: nil).finished(record).last)
+        let sent = span.attributes.filter { $0.name == "http.response.status_code" }.map(\.value)
+        #expect(sent == (status > 0 ? [.number(Int64(status))] : []))
+        #expect(span.failed == isFailure)
+    }
+
     @Test func `only a traced request records its steps, including failed ones`() throws {
         struct Failure: Error {}
         let trace = Trace(continuing: nil)

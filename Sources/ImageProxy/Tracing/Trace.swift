@@ -86,11 +86,14 @@ package final class Trace: RequestStepRecorder {
         span.attributes = [
             ("http.request.method", .text(request.method.rawValue)),
             ("url.path", .text(String(path.prefix { $0 != "?" }))),
-            ("http.response.status_code", .number(Int64(record.status))),
             ("http.response.body.size", .number(record.bytesSent)),
             ("imgcache.cache", .text(record.outcome ?? CacheOutcome.none.rawValue)),
             ("imgcache.request_id", .text(request.id)),
         ]
+        // A client that has left got none.
+        if record.status > 0 {
+            span.attributes.append(("http.response.status_code", .number(Int64(record.status))))
+        }
         if let query = path.firstIndex(of: "?") {
             span.attributes.append(("url.query", .text(String(path[path.index(after: query)...]))))
         }
