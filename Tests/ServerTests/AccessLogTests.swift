@@ -77,6 +77,33 @@ struct AccessLogTests {
         #expect(lines > 0 && lines + log.leftOut == count, "\(lines), \(log.leftOut)")
     }
 
+    @Test func `without a reader of its pipe the log loses lines, and delays neither start nor end`() async throws {
+        let directory = try TestDirectory()
+        let path = directory.path("log")
+        try #require(mkfifo(path, 0o600) == 0)
+        let client = ClientAddress("192.0.2.7")
+        let head = RequestHead(method: .get, target: .path("/a"))
+        let record = RequestRecord(
+            Request(head: head, client: client, peer: client, content: [], id: "1", received: .now), status: 200)
+        let log = try AccessLog(.file(path))
+        for _ in 1...3 { log.record(record) }
+        await eventually { log.leftOut == 3 }
+        let reader = open(path, O_RDONLY | O_NONBLOCK)
+        try #require(reader >= 0)
+        log.record(record)
+        await log.end(by: .now + .seconds(60))
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        let count = read(reader, &buffer, buffer.count)
+        close(reader)
+        let lines = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self).split(separator: "\n")
+        #expect(lines.count == 2 && lines.first?.contains("/a") == true, "\(lines)")
+        #expect(lines.last.map { $0.contains("\"log_lines_left_out\":3") } == true, "\(lines)")
+        let other = try AccessLog(.file(path))
+        other.record(record)
+        await other.end(by: .now)
+        #expect(other.leftOut == 1)
+    }
+
     @Test func `a line that was written in part is ended once, and each lost line counts once`() {
         var backlog = LogBacklog()
         var file: [UInt8] = []

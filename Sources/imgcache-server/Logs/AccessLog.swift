@@ -49,10 +49,11 @@ final class AccessLog: Sendable {
         }
         if case .file(let path) = destination {
             let descriptor = Self.open(path)
-            guard descriptor >= 0 else {
-                throw OpeningError(path: path, reason: String(cString: strerror(errno)))
+            let reason = errno
+            guard descriptor >= 0 || reason == ENXIO && Self.isPipe(path) else {
+                throw OpeningError(path: path, reason: String(cString: strerror(reason)))
             }
-            close(descriptor)
+            if descriptor >= 0 { close(descriptor) }
         }
         let pool = NIOThreadPool(numberOfThreads: 1)
         pool.start()
@@ -125,7 +126,8 @@ final class AccessLog: Sendable {
                 guard waitUntilWritable(descriptor) else { break }
                 let part = UnsafeRawBufferPointer(rebasing: rest.prefix(most))
                 let count = Glibc.write(descriptor, part.baseAddress, part.count)
-                if count < 0, errno == EINTR { continue }
+                // Another writer may have filled the pipe meanwhile.
+                if count < 0, errno == EINTR || errno == EAGAIN { continue }
                 guard count > 0 else { break }
                 rest = rest.dropFirst(count)
             }
@@ -144,8 +146,14 @@ final class AccessLog: Sendable {
         }
     }
 
+    /// Opens the log's file, without waiting for the reader of a named pipe: without one, the lines are lost.
     private static func open(_ path: String) -> Int32 {
-        clinux_open(path, O_WRONLY | O_CREAT | O_APPEND, 0o640)
+        clinux_open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0o640)
+    }
+
+    private static func isPipe(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
     }
 }
 
