@@ -31,4 +31,13 @@ import Testing
     func `a search finds URLs that hold all of its words, in any order and case`(words: String, isFound: Bool) {
         #expect(URLSearch(words).matches("https://images.example.com/pets/Cat%20one.jpg") == isFound)
     }
+
+    @Test(arguments: [
+        ("", true), ("cat.jpg", true), ("w=1", true), ("token=", true), ("token=s", false), ("ecre", false),
+        ("sig", true), ("X-Amz-Signature=ab", false), ("cat ab12", false),
+    ])
+    func `a search does not find out a secret in a URL`(words: String, isFound: Bool) {
+        let url = "https://images.example.com/cat.jpg?w=1&token=secret&X-Amz-Signature=ab12"
+        #expect(URLSearch(words).matches(url) == isFound)
+    }
 }

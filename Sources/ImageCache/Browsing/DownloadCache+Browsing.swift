@@ -1,5 +1,6 @@
 import ConcurrencyPrimitives
 public import DiskStore
+import HTTPSemantics
 public import Transfer
 
 /// A page of the list of entries, newest first.
@@ -15,7 +16,8 @@ extension DownloadCache {
     /// This does not count as an access, and does not block other callers: the index is read in small steps.
     ///
     /// - Parameters:
-    ///   - search: Words that the URL must contain, in any order, ignoring case; empty for all entries.
+    ///   - search: Words that the URL must contain, in any order, ignoring case; empty for all entries. Secrets in the
+    ///     URL (``MaskedText``) match nothing, so that a search cannot find them out.
     ///   - last: ``CacheEntryPage/next`` of the previous page; `nil` for the first page.
     ///   - limit: The maximum number of entries. A page may have fewer or none and still have a next page, because a search examines at
     ///     most
@@ -83,7 +85,7 @@ extension DownloadCache {
     }
 }
 
-/// A search for URLs that contain several words.
+/// A search for URLs that contain several words, not counting their secrets.
 struct URLSearch: Sendable {
     private let words: [[UInt8]]
 
@@ -92,6 +94,11 @@ struct URLSearch: Sendable {
     }
 
     func matches(_ url: String) -> Bool {
+        // Masking takes longer than a search.
+        contains(url) && (words.isEmpty || contains(MaskedText.masked(url)))
+    }
+
+    private func contains(_ url: String) -> Bool {
         words.allSatisfy { word in
             var url = url
             return url.withUTF8 { Self.contains($0, word) }
