@@ -105,7 +105,7 @@ public final class Prefetch: Sendable {
                         }
                     }
                 }
-                for _ in 0..<max(1, width) { await startNext() }
+                for _ in 0..<min(count, max(1, width)) { await startNext() }
                 while await group.next() != nil { await startNext() }
             }
         }

@@ -21,7 +21,9 @@ struct ListPages: Sendable {
         var delay = source.retryDelay
         let attempts = max(1, source.attempts)
         for attempt in 0..<attempts {
-            guard try !next(after: .first(ofAttempt: Int64(attempt)), Int64(attempt), 1).isEmpty else { continue }
+            guard let first = try pending(after: .first(ofAttempt: Int64(attempt)), 1).first else { return }
+            // Another sync, which ran at the same time, may have tried them already.
+            if first.place.attempts > attempt { continue }
             if attempt > 0 {
                 do { try await Task.sleep(for: delay) } catch { throw .cancelled }
                 delay *= 2
@@ -33,8 +35,12 @@ struct ListPages: Sendable {
     private func next(after place: PendingPlace, _ attempt: Int64, _ limit: Int) throws(ImageCacheError)
         -> [PendingItem]
     {
+        try pending(after: place, limit).filter { $0.place.attempts == attempt }
+    }
+
+    /// The pending ids after a place, also those that were tried more often.
+    private func pending(after place: PendingPlace, _ limit: Int) throws(ImageCacheError) -> [PendingItem] {
         try sync.translating { try cache.blocking.store.pending(of: list, after: place, limit: limit) }
-            .filter { $0.place.attempts == attempt }
     }
 
     private func fetch(attempt: Int64, isLast: Bool, _ summary: inout RecordListSummary) async throws(ImageCacheError) {

@@ -84,6 +84,13 @@ import Testing
         #expect(progress.first?.pending == 8 && progress.last?.pending == 0)
     }
 
+    @Test(arguments: [Int.min, 0, .max])
+    func `a sync ends with the last record, however many attempts it may make`(_ attempts: Int) async throws {
+        let list = try list { $0.attempts = attempts }
+        #expect(try await list.sync().finish().records == 10)
+        #expect(pages.count == 1)
+    }
+
     /// A page of the suite's origin as lines: whatever they are, they are the records.
     private static func lines(_ page: [UInt8]) -> [(id: String, body: [UInt8])] {
         page.split(separator: UInt8(ascii: "}")).filter { $0.count > 1 }.map { part in

@@ -67,7 +67,7 @@ public final class FileBatch: Sendable {
                     next += 1
                     group.addTask { [self] in await load(index, of: requests, from: cache) }
                 }
-                for _ in 0..<max(1, width) { startNext() }
+                for _ in 0..<min(requests.count, max(1, width)) { startNext() }
                 while await group.next() != nil {
                     if hasFailed { group.cancelAll() } else { startNext() }
                 }

@@ -94,6 +94,16 @@ struct FileBatchTests {
         #expect(bench.sent.count == 80)
     }
 
+    @Test(arguments: [Int.min, 0, .max])
+    func `batches and prefetches of any width end`(_ width: Int) async throws {
+        let bench = try bench()
+        #expect(try await bench.cache.files(for: Self.requests(3), width: width).files().count == 3)
+        let prefetch = bench.cache.prefetch(Self.requests(5), width: width)
+        await prefetch.finish()
+        #expect(prefetch.counts.loaded == 5 && prefetch.counts.failed == 0)
+        #expect(bench.sent.count == 5)
+    }
+
     @Test func `files of lengths whose sum has no number fail, and nothing else happens`() async throws {
         let bench = try Bench(script: { _ in
             ScriptedResponse(.ok, [.cacheControl: "no-store"], steps: [], length: 9_000_000_000_000_000_000)
