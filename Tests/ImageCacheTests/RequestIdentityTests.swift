@@ -80,6 +80,13 @@ struct RequestIdentityTests {
         #expect(!terms[0].mayFollow(terms[3], length: 1))
     }
 
+    @Test func `only requests that allow the file of another URL share a load that may return it`() {
+        let plain = FileRequest("http://example.org/a")
+        let reusing = plain.with { $0.reusesEqualBodies = true }
+        #expect(FileKey(plain, in: nil) != FileKey(reusing, in: nil))
+        #expect(FileKey(reusing, in: nil) == FileKey(reusing, in: nil))
+    }
+
     @Test func `an image in memory answers only requests with the same limits, SHA-256 and lifetime`() {
         var requests = [Self.differing[0], Self.differing[3], Self.differing[4]].map {
             ImageRequest($0(FileRequest("http://example.org/a")))

@@ -40,6 +40,7 @@ struct FileKey: Hashable, Sendable {
     private var integrity: BodyIntegrity
     private var mirrors: [Mirror]
     private var usesAnnouncedMirrors: Bool
+    private var reusesEqualBodies: Bool
     private var resumes: Bool
     private var noStoreBehavior: FileRequest.NoStoreBehavior
     private var version: ByteText?
@@ -78,6 +79,7 @@ struct FileKey: Hashable, Sendable {
         integrity = request.integrity
         mirrors = request.mirrors
         usesAnnouncedMirrors = request.usesAnnouncedMirrors
+        reusesEqualBodies = request.reusesEqualBodies
         resumes = request.resumes
         noStoreBehavior = request.noStoreBehavior
         version = request.version?.asBytes

@@ -148,7 +148,8 @@ extension DownloadCache {
     private func keep<Value: Sendable>(
         _ value: Value, of file: CachedFile, _ request: FileRequest, _ key: ValueMemory.Key, cost: Int
     ) {
-        guard file.isStored, request.isPlainGet, cost < .max else { return }
+        // The lifetime of another URL's response says nothing about this one.
+        guard file.isStored, !file.isDeduplicated, request.isPlainGet, cost < .max else { return }
         let held = ValueMemory.Held(
             value, file.generation, file.body.entry,
             freshUntil: file.freshUntil(fetcher.now(), fetcher.rules, request.freshnessOverride),

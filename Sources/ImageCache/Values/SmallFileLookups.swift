@@ -26,7 +26,9 @@ extension DownloadCache {
 
     /// Keeps the look-up of a small file that was just found in the store.
     func hold(_ file: CachedFile, for request: FileRequest) {
-        guard request.canBeHeld, file.source == .disk, file.isStored, file.size <= ValueMemory.fileSizeLimit,
+        // The entry of another URL answers only requests that allow it, and is looked up for each.
+        guard request.canBeHeld, file.source == .disk, file.isStored, !file.isDeduplicated,
+            file.size <= ValueMemory.fileSizeLimit,
             configuration.values.capacity > 0, let candidate = StoredCandidate(file.body.entry, file.generation)
         else { return }
         let now = fetcher.now()

@@ -79,6 +79,32 @@ import Testing
         #expect(try await !bench.cache.file(for: owned).isDeduplicated)
     }
 
+    @Test(arguments: [false, true])
+    func `the file of another URL answers only requests that allow it, also when it was used before`(
+        isValue: Bool
+    ) async throws {
+        let bytes = Array(Self.bytes.prefix(1000))
+        let bench = try Bench(ScriptedRepresentation(bytes))
+        var first = FileRequest(Bench.url)
+        first.integrity.digest = try #require(Digest(.sha256, try RunningDigest.digest(.sha256, of: bytes)))
+        _ = try await bench.cache.file(for: first)
+        var request = FileRequest(Bench.url + "2")
+        request.integrity = first.integrity
+        request.reusesEqualBodies = true
+        for _ in 0..<2 {
+            if isValue {
+                #expect(try await bench.cache.data(for: request).source == .response(.disk))
+            } else {
+                #expect(try await bench.cache.file(for: request).isDeduplicated)
+            }
+        }
+        #expect(bench.sent.count == 1)
+        request.reusesEqualBodies = false
+        let own = try await bench.cache.file(for: request)
+        #expect(own.source == .network && own.finalURL == Bench.url + "2")
+        #expect(try await bench.cache.entries().count == 2)
+    }
+
     @Test(arguments: DigestAlgorithm.allCases)
     func `a body is verified by any algorithm`(algorithm: DigestAlgorithm) async throws {
         let bench = try Bench(ScriptedRepresentation(Self.bytes))
