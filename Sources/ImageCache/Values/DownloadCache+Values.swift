@@ -23,7 +23,8 @@ extension DownloadCache {
     ///     decode the same response in different ways.
     ///   - version: The version of the type's format. Default: any.
     ///   - cost: The cost of the value in memory in bytes, given the body's length. Default: the body's length.
-    ///   - decode: Decodes the body. If it throws for a stored body, the response is fetched again from the origin once.
+    ///   - decode: Decodes the body. If it throws for a stored body, the response is fetched again from the origin once, unless the
+    ///     request forbids that.
     /// - Throws: The errors of ``file(for:)-(FileRequest)``, or ``ImageCacheError/Code/undecodableValue`` with the decoder's error as its
     ///   cause.
     public func value<Value: Sendable>(
@@ -42,7 +43,7 @@ extension DownloadCache {
         var file = try await file(for: request)
         var reason = file.unusedReason
         var decoded = try await decodedBody(file, decode)
-        if case .failure = decoded, file.isFromStore {
+        if case .failure = decoded, file.isFromStore, request.mayAskOrigin {
             request.policy = .reloadIgnoringLocalCacheData
             file = try await self.file(for: request)
             reason = .damaged
@@ -164,4 +165,11 @@ extension CachedFile {
 
     /// The reason why the stored response was not used, or `nil` if it was used or the request forbade its use.
     public var unusedReason: UnusedReason? { cacheStatus.unusedReason }
+}
+
+extension FileRequest {
+    /// False if the policy or `only-if-cached` (RFC 9111 section 5.2.1.7) forbids a request to the origin.
+    fileprivate var mayAskOrigin: Bool {
+        policy != .returnCacheDataDontLoad && !RequestDirectives(fields).onlyIfCached
+    }
 }

@@ -125,6 +125,26 @@ struct ValueTests {
         #expect(bench.sent.count == 2)
     }
 
+    @Test(arguments: [false, true])
+    func `a stored body that cannot be decoded is not fetched again if the request forbids it`(
+        isByField: Bool
+    ) async throws {
+        let bench = try bench { _ in ScriptedResponse(.ok, [.cacheControl: "max-age=60"], body: [1]) }
+        _ = try await bench.cache.file(for: Self.request)
+        var request = Self.request
+        if isByField {
+            request.fields[.cacheControl] = "only-if-cached"
+        } else {
+            request.policy = .returnCacheDataDontLoad
+        }
+        let asked = request
+        let error = await #expect(throws: ImageCacheError.self) {
+            _ = try await bench.cache.value(for: asked, as: User.self)
+        }
+        #expect(error?.code == .undecodableValue)
+        #expect(bench.sent.count == 1)
+    }
+
     @Test func `a body that cannot be decoded is an error with its cause`() async throws {
         let bench = try bench { _ in ScriptedResponse(.ok, [.cacheControl: "max-age=60"], body: [1]) }
         do {
