@@ -90,7 +90,8 @@ extension DownloadCache {
     /// requested. For several ranges of one version, use a ``RemoteFile``.
     public func bytes(for request: FileRequest, range: Range<Int64>) async throws(ImageCacheError) -> Data {
         guard range.lowerBound >= 0 else {
-            throw ImageCacheError(.invalidRequest, url: request.url, message: "a range of bytes begins at 0 or later")
+            throw ImageCacheError(
+                .invalidRequest, url: request.urlWithoutUserinfo, message: "a range of bytes begins at 0 or later")
         }
         return try await remoteFile(for: request).read(at: range.lowerBound, count: range.count)
     }
@@ -182,6 +183,8 @@ private final class RangeSource: Sendable {
         var request = request
         request.fields[.range] = "bytes=\(range)"
         let response = try await cache.response(for: request)
+        // Nothing is stored, and `only-if-cached` forbids a request: that says nothing about the version.
+        if response.head.status == .gatewayTimeout { return response }
         let fields = response.head.headerFields
         let size = response.file?.size ?? ContentRange(fields)?.total
         let version = RepresentationVersion(fields, length: size)

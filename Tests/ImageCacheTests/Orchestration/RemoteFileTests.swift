@@ -199,6 +199,26 @@ import Testing
         #expect(error?.code == .invalidRequest)
     }
 
+    @Test func `a read that found nothing stored does not affect a later one`() async throws {
+        let bench = try Bench(ScriptedRepresentation(Array(Self.bytes.prefix(1000))))
+        let file = bench.cache.remoteFile(for: bench.request { $0.fields[.cacheControl] = "only-if-cached" })
+        let error = await #expect(throws: ImageCacheError.self) { try await file.read(at: 0, count: 10) }
+        #expect(error?.code == .notCached)
+        #expect(bench.transport.requests.isEmpty)
+        _ = try await bench.cache.file(for: bench.request())
+        #expect(try await file.read(at: 0, count: 10) == content(0..<10))
+        #expect(try await file.size == 1000)
+        #expect(bench.transport.requests.count == 1)
+    }
+
+    @Test func `the error about an invalid range has no credentials`() async throws {
+        let bench = try Bench(representation)
+        let error = await #expect(throws: ImageCacheError.self) {
+            try await bench.cache.bytes(for: FileRequest("http://ann:secret@origin.example/a"), range: -1..<5)
+        }
+        #expect(error?.url == Bench.url)
+    }
+
     @Test func `nothing is requested if only stored bytes are allowed`() async throws {
         let bench = try Bench(representation)
         let request = bench.request { $0.policy = .returnCacheDataDontLoad }
