@@ -84,6 +84,8 @@ struct Entries<Key: MemoryCacheKey, Value: Sendable> {
         let entry = Entry.allocate(capacity: 1)
         entry.initialize(to: new)
         if let old = byKey.updateValue(entry, forKey: new.key) { removed.append(disconnect(old)) }
+        // The usage would be above the capacity, and above any number.
+        if bytes > .max - new.cost { removed += purge(to: max(0, limits.preferredUsage - new.cost)) }
         connect(entry)
         removed += purgeAboveCapacity()
         return (removed, newest == entry)
@@ -147,7 +149,8 @@ struct Entries<Key: MemoryCacheKey, Value: Sendable> {
             let entry = disconnect(oldest)
             held.insert(entry)
             counts.purgedEntries += 1
-            counts.purgedBytes += entry.cost
+            let (sum, overflow) = counts.purgedBytes.addingReportingOverflow(entry.cost)
+            counts.purgedBytes = overflow ? .max : sum
             removed.append(entry)
         }
         if !removed.isEmpty { counts.purges += 1 }

@@ -95,6 +95,20 @@ import Testing
         #expect(cache.statistics.entries == 1)
     }
 
+    @Test func `costs and capacities may be the greatest numbers`() throws {
+        let cache = try cache(.max, .max)
+        for key in ["a", "b", "c"] { #expect(cache.insert(key, for: TestKey(key), cost: .max)) }
+        #expect(cache.order == ["c"])
+        #expect(cache.statistics.bytes == .max)
+        #expect(cache.statistics.counts.purgedEntries == 2 && cache.statistics.counts.purgedBytes == .max)
+        cache.insert("c", for: TestKey("c"), cost: .max - 1)
+        cache.insert("d", for: TestKey("d"), cost: 1)
+        #expect(cache.order == ["c", "d"])
+        cache.insert("e", for: TestKey("e"), cost: 1)
+        #expect(cache.order == ["d", "e"])
+        #expect(cache.statistics.bytes == 2)
+    }
+
     @Test func `the default capacity is 100 MiB and the default preferred usage 60 MiB`() {
         let cache = TestCache<Int>()
         #expect(cache.limits.capacity == 104_857_600)

@@ -72,6 +72,16 @@ private final class Caller: Sendable {
         cache.withLock { $0 = nil }
     }
 
+    @Test(arguments: [true, false])
+    func `a cache without a limit of its own may grow by any number of bytes`(hasSources: Bool) throws {
+        var configuration = MemoryPressureMonitor.Configuration()
+        if !hasSources { configuration.sources = [] }
+        let monitor = MemoryPressureMonitor(configuration: configuration)
+        let cache = TestCache<Picture>(monitor: monitor)
+        for _ in 0..<3 { #expect(!cache.insert(Picture("a"), for: TestKey("a"), cost: .max)) }
+        for bytes in [Int.min, -1, 0, .max, .max] { monitor.grew(by: bytes) }
+    }
+
     @Test func `an observer of memory pressure may call the cache and the monitor`() throws {
         let monitor = MemoryPressureMonitor()
         let cache = TestCache<Picture>(monitor: monitor)

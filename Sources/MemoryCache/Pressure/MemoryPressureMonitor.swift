@@ -30,6 +30,9 @@ public final class MemoryPressureMonitor: Sendable {
         var thread: PressureThread?
     }
 
+    /// More bytes than any machine has.
+    private static let mostGrowth = 1 << 48
+
     private let sources: PressureSources
     private let state = Locked(State())
     /// The number of bytes that may be allocated before the next check.
@@ -111,6 +114,9 @@ public final class MemoryPressureMonitor: Sendable {
     /// Reports that a number of bytes was, or is about to be, allocated. If they may have used up the space found by
     /// the last check, it checks again and informs the observers before it returns; otherwise it costs a subtraction.
     public func grew(by bytes: Int) {
+        guard sources.hasReadings else { return }
+        // Limited, because other threads may report their growth before one of them has checked.
+        let bytes = max(0, min(bytes, Self.mostGrowth))
         if credit.subtract(bytes, ordering: .relaxed).newValue < 0 { look(waiting: true) }
     }
 
