@@ -9,7 +9,7 @@ public import ImageCache
 /// time, also offline and during a sync. The list is stored in the cache's index. If a process is killed during a sync, the next sync
 /// resumes it.
 ///
-///     let list = cache.list("inbox", owner: "ann", source: source)
+///     let list = try cache.list("inbox", owner: "ann", source: source)
 ///     for try await change in list.sync() { … }
 ///     let page = try await list.records(limit: 50)
 public struct RecordList: Sendable {

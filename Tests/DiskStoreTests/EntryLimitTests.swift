@@ -93,6 +93,16 @@ struct EntryLimitTests {
         #expect(try (0..<10).filter { try test.store.has("expired \($0)") }.count < 8)
     }
 
+    @Test(arguments: [8e12, 1e13, 9.2e18, .infinity])
+    func `an entry that expires later than the index can say does not expire`(lifetime: Double) throws {
+        let test = try Limited(capacity: 8 << 20) { _ in }
+        for number in 0..<10 { try test.put("far \(number)", 300_000, expires: lifetime) }
+        for number in 0..<10 { try test.put("expired \(number)", 300_000, expires: 10) }
+        test.clock.advance(20)
+        for number in 0..<9 { try test.put("new \(number)", 300_000) }
+        #expect(try (0..<10).allSatisfy { try test.store.has("far \($0)") })
+    }
+
     @Test func `a body above the limit is refused, however its length becomes known`() throws {
         let test = try Limited { $0.maxEntrySize = 300_000 }
         try test.put("fits", 300_000)

@@ -105,7 +105,7 @@ extension Index {
     ) throws(StoreError) -> StoredEntry {
         let now = now
         let sequence = totals.takeSequence()
-        let expires = limits.expiry(stored: now, expires: new.expires.map(\.milliseconds))
+        let expires = limits.expiry(stored: now, expires: new.expires.flatMap(\.expiry))
         try catalogue().entries.insert(new, body, id: id, created: now, sequence: sequence, expires: expires)
         if let blocks = body.blocks { try catalogue().blocks.insert(blocks, of: id) }
         return StoredEntry(

@@ -11,6 +11,9 @@ extension Date {
         let value = timeIntervalSince1970 * 1000
         return value.isFinite && abs(value) < 9e15 ? Int64(value) : 0
     }
+
+    /// The date as an end; `nil` for one that is too late for the index, which is no end.
+    var expiry: Int64? { timeIntervalSince1970 < 9e12 ? milliseconds : nil }
 }
 
 extension Duration {
