@@ -191,6 +191,10 @@ final class ScriptedExchange {
             case .wait(let gate): await gate.wait()
             case .cut: isCut = true
             case .bytes(let bytes):
+                if let limit = request.options.maxFileSize, base + received + Int64(bytes.count) > limit {
+                    try await closeSink(.cut)
+                    throw error(.tooLarge, "the body is larger than the limit of \(limit) bytes")
+                }
                 try await tellSink { try await self.control.write(bytes, to: self.sink) }
                 if Task.isCancelled { break }
                 received += Int64(bytes.count)

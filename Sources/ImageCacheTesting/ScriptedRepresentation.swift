@@ -52,6 +52,7 @@ public struct ScriptedRepresentation: Sendable {
         guard ends.count == 2 else { return nil }
         if ends[0].isEmpty, let count = Int(ends[1]), count > 0 { return max(0, bytes.count - count)..<bytes.count }
         guard let first = Int(ends[0]), first < bytes.count else { return nil }
-        return first..<min(bytes.count, (Int(ends[1]) ?? bytes.count - 1) + 1)
+        guard let last = Int(ends[1]) else { return ends[1].isEmpty ? first..<bytes.count : nil }
+        return first <= last ? first..<min(bytes.count - 1, last) + 1 : nil
     }
 }

@@ -1,5 +1,7 @@
 import CacheTestSupport
+import ConcurrencyPrimitives
 import Foundation
+import HTTPTypes
 import ImageCache
 import ImageCacheTesting
 import TestSupport
@@ -47,6 +49,32 @@ import Transfer
         #expect(file.finalURL == "http://origin.example/b" && bench.transport.requests.map(\.path) == ["/a", "/b"])
         #expect(bench.transport.requests.map(\.transfer) == [1, 1])
         #expect(await bench.failure(.file) { $0.transfer.maxRedirects = 0 } == .status(302))
+    }
+
+    @Test(arguments: [nil, 1000])
+    func `a body above the limit of the request is refused, whether its length is known or not`(
+        length: Int?
+    ) async throws {
+        let bytes = bytes
+        let bench = try Bench { _ in ScriptedResponse(.ok, steps: [.bytes(bytes)], length: length) }
+        #expect(await bench.failure(.file) { $0.transfer.maxFileSize = 999 } == .store(.tooLarge))
+        #expect(try await bench.get(.file) { $0.transfer.maxFileSize = 1000 }.body == Body(bytes))
+    }
+
+    @Test(arguments: [
+        ("0-9223372036854775807", 206), ("999-", 206), ("-9223372036854775807", 206), ("5-3", 416), ("1000-", 416),
+        ("5-x", 416), ("", 416), ("-", 416),
+    ])
+    func `a representation answers any range`(range: String, status: Int) async throws {
+        let representation = ScriptedRepresentation(bytes)
+        let answered = Locked(0)
+        let transport = ScriptedTransport { request in
+            answered.withLock { $0 = representation.response(to: request).status.code }
+            return ScriptedResponse(.notFound)
+        }
+        let request = TransferRequest(url: Bench.url, fields: [.range: "bytes=\(range)"])
+        _ = try await transport.run(request, into: MemorySink(), events: { _ in })
+        #expect(answered.withLock { $0 } == status)
     }
 
     @Test func `a transport that was shut down starts nothing`() async throws {
