@@ -3,6 +3,7 @@ import DiskStore
 public import FoundationEssentials
 import Glibc
 import HTTPCaching
+import HTTPSemantics
 import HTTPTypes
 import Logging
 import MemoryCache
@@ -131,7 +132,7 @@ public final class DownloadCache: Sendable {
 
     // MARK: Downloads under way
 
-    /// The URLs and the progress of the running downloads.
+    /// The URLs, without userinfo, and the progress of the running downloads.
     public var running: [(url: String, progress: DownloadProgress)] {
         fetcher.pool.contexts.map { ($0.url, $0.latest) }
     }
@@ -145,10 +146,13 @@ public final class DownloadCache: Sendable {
     /// The statistics of the remote store; `nil` without one.
     public var remoteStatistics: RemoteStatistics? { fetcher.remote?.statistics }
 
-    /// Stops the downloads of a URL for all callers that wait for them.
-    public func cancel(_ url: String) { fetcher.pool.cancel { $0.url.hasSameBytes(as: url) } }
+    /// Stops the downloads of a URL, of all users that it may name, for all callers that wait for them.
+    public func cancel(_ url: String) {
+        let url = URLText.separatingUserinfo(url).url
+        fetcher.pool.cancel { $0.url.hasSameBytes(as: url) }
+    }
 
-    /// Stops the downloads of a URL for all callers that wait for them.
+    /// Stops the downloads of a URL, of all users that it may name, for all callers that wait for them.
     public func cancel(_ url: URL) { cancel(url.absoluteString) }
 
     /// Writes pending access dates, ends the transfer thread, and releases the directory. Running downloads fail.

@@ -1,6 +1,7 @@
 import ConcurrencyPrimitives
 import DiskStore
 import HTTPCaching
+import HTTPSemantics
 import HTTPTypes
 import Transfer
 
@@ -26,7 +27,7 @@ final class Fetch: Sendable {
         var transfer: (any TransferControl)?
     }
 
-    /// The URL that is shown to users.
+    /// The URL that is shown to users, without userinfo.
     let url: String
     /// The key that the fetch was started under; `nil` if requests cannot join it from the start.
     let key: FetchKey?
@@ -50,7 +51,7 @@ final class Fetch: Sendable {
 
     /// - Parameter request: The request that starts the fetch.
     init(_ url: String, _ key: FetchKey? = nil, for request: FileRequest) {
-        self.url = url
+        self.url = URLText.separatingUserinfo(url).url
         self.key = key
         join(request)
     }

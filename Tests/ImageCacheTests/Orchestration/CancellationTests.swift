@@ -84,6 +84,19 @@ import Testing
         #expect(await task.value == .cancelled)
     }
 
+    @Test(arguments: [Bench.url, "http://ann:secret@origin.example/a", "http://bob@origin.example/a"])
+    func `the load of a URL that names a user is shown without the user, and can be stopped`(
+        _ url: String
+    ) async throws {
+        let bench = try bench()
+        let task = Task { try await bench.cache.file(for: "http://ann:secret@origin.example/a") }
+        await gate.reached()
+        #expect(bench.cache.running.map(\.url) == [Bench.url])
+        bench.cache.cancel(url)
+        let error = await #expect(throws: ImageCacheError.self) { try await task.value }
+        #expect(error?.code == .cancelled && error?.url == Bench.url)
+    }
+
     @Test func `a download that is released is stopped`() async throws {
         let bench = try bench()
         var download: Download? = bench.cache.download(bench.request())
