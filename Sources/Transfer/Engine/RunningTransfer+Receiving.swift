@@ -19,7 +19,7 @@ extension RunningTransfer {
         switch collector.append(line) {
         case .more: return .accepted
         case .interim(let status, let fields):
-            return reception(machine.receivedInterim(.init(code: status), fields), now: .now)
+            return reception(machine.receivedInterim(.init(code: status), fields, at: .now), now: .now)
         case .violation(let text): return reception(machine.fieldsBroke(text), now: .now)
         case .complete(let status): return receiveHead(status: status)
         }

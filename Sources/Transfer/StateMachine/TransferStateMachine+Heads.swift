@@ -8,9 +8,13 @@ extension TransferStateMachine {
     mutating func headBegan(at now: MonotonicTime) { note(.begun(now)) }
 
     /// Handles a complete interim response.
-    mutating func receivedInterim(_ status: HTTPResponse.Status, _ fields: HTTPFields) -> Action {
-        guard awaitsHead else { return .none }
-        note(.none)
+    mutating func receivedInterim(
+        _ status: HTTPResponse.Status, _ fields: HTTPFields, at now: MonotonicTime
+    ) -> Action {
+        guard case .exchanging(var exchange, .awaitingHead(var awaited)) = state else { return .none }
+        awaited.head = .none
+        exchange.lastActivity = now
+        state = .exchanging(exchange, .awaitingHead(awaited))
         return options.forwardsErrorResponses ? .passInterim(status, fields.withoutFraming) : .none
     }
 

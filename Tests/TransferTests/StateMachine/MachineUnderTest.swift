@@ -45,7 +45,8 @@ struct MachineUnderTest {
         case .learn(let held): return text(machine.learned(held: held))
         case .headBegan: machine.headBegan(at: now)
         case .interim(let status):
-            return text(machine.receivedInterim(.init(code: status), [.contentLength: "5", .eTag: "\"a\""]))
+            return text(
+                machine.receivedInterim(.init(code: status), [.contentLength: "5", .eTag: "\"a\""], at: now))
         case .head(let response):
             let head = ReceivedHead(
                 status: response.status, version: response.version, fields: response.fields, receivedAt: date)

@@ -56,7 +56,7 @@ private struct RandomTransfer {
         if isStopping { return end(&generator) }
         switch Int.random(in: 0..<20, using: &generator) {
         case 0: perform(machine.fieldsBroke("broken"), &generator)
-        case 1: perform(machine.receivedInterim(.init(code: 103), [:]), &generator)
+        case 1: perform(machine.receivedInterim(.init(code: 103), [:], at: now), &generator)
         case 2: machine.headBegan(at: now)
         case 3: machine.refusedAddress("home")
         case 4: _ = machine.resume(at: now)

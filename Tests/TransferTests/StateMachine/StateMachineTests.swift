@@ -97,6 +97,13 @@ import Testing
         #expect(try isStalled(after: 11, [.wait(.seconds(9)), Sample.head(404)]))
     }
 
+    @Test func `an interim response starts the wait again`() throws {
+        let interim: [MachineUnderTest.Event] = [.wait(.seconds(9)), .headBegan, .wait(.seconds(1)), .interim(102)]
+        #expect(try !isStalled(after: 10, interim))
+        #expect(try isStalled(after: 11, interim))
+        #expect(try isStalled(after: 11, interim + [.headBegan]), "the next head does not end")
+    }
+
     @Test func `a body stalls unless it is paused`() throws {
         let body = [Sample.ok(100), .piece(1), .wrote(1)]
         #expect(try isStalled(after: 11, body))
