@@ -183,8 +183,9 @@ private final class RangeSource: Sendable {
         var request = request
         request.fields[.range] = "bytes=\(range)"
         let response = try await cache.response(for: request)
-        // Nothing is stored, and `only-if-cached` forbids a request: that says nothing about the version.
-        if response.head.status == .gatewayTimeout { return response }
+        let status = response.head.status
+        // A 504 for bytes that are not stored belongs to no version.
+        guard status.kind == .successful || status == .rangeNotSatisfiable else { return response }
         let fields = response.head.headerFields
         let size = response.file?.size ?? ContentRange(fields)?.total
         let version = RepresentationVersion(fields, length: size)

@@ -228,4 +228,19 @@ import Testing
         #expect(error?.code == .notCached)
         #expect(bench.transport.requests.isEmpty)
     }
+
+    @Test func `bytes that are not stored say nothing about the version`() async throws {
+        let bench = try Bench(representation)
+        let stored = bench.cache.remoteFile(for: bench.request { $0.fields[.cacheControl] = "only-if-cached" })
+        for block in [0, 9] {
+            let start = block * Self.block
+            let error = await #expect(throws: ImageCacheError.self) {
+                try await stored.read(at: Int64(start), count: 10)
+            }
+            #expect(error?.code == .notCached)
+            _ = try await bench.cache.bytes(for: bench.request(), range: Int64(start)..<Int64(start + 10))
+            #expect(try await stored.read(at: Int64(start), count: 10) == content(start..<start + 10))
+        }
+        #expect(bench.transport.requests.count == 2)
+    }
 }
