@@ -14,8 +14,8 @@ public struct TransferRequest: Sendable {
     /// The method; default GET. Only a GET can be resumed.
     public var method: HTTPRequest.Method
     /// Further request fields. The engine sets `Content-Length`, `Transfer-Encoding` and `Accept-Encoding` (the last one unless
-    /// ``TransferOptions/acceptsContentCoding``). `Authorization` and `Cookie` are sent only to the URL's own origin (scheme, host and port), not
-    /// to one that it redirects to, and `Proxy-Authorization` only to the proxy.
+    /// ``TransferOptions/acceptsContentCoding``). `Authorization`, `Cookie` and `Host` are sent only to the URL's own origin (scheme, host and
+    /// port), not to one that it redirects to, and `Proxy-Authorization` only to the proxy.
     public var fields: HTTPFields
     /// The request's content, if any. A POST, PUT or PATCH without content is sent with `Content-Length: 0`. No
     /// `Content-Type` is added.

@@ -40,6 +40,8 @@ final class PreparedRequest: @unchecked Sendable {
         if !hop.isOwnOrigin {
             request.fields[.authorization] = nil
             request.fields[.cookie] = nil
+            // Names the own origin. libcurl would also send that origin's cookies.
+            request.fields[.host] = nil
             request.originFields = [:]
         }
         if content != nil, !hop.sendsContent {

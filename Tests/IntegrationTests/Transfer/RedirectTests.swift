@@ -53,6 +53,18 @@ import Transfer
         #expect(allowed?.code == .resolve)
     }
 
+    @Test func `a field Host is sent to the own origin only`() async throws {
+        let other = try ScriptedOrigin(serving: representation)
+        let origin = try ScriptedOrigin { request in
+            .redirect(to: request.path == "/start" ? "/next" : other.url())
+        }
+        let host = try #require(HTTPField.Name("Host"))
+        _ = try await TransferEngine().run(
+            TransferRequest(testing: origin.url("/start")) { $0.fields[host] = "name.example" }, into: PartialSink())
+        #expect(origin.requests.map { $0["Host"] } == ["name.example", "name.example"])
+        #expect(other.requests.map { $0["Host"] } == ["127.0.0.1:\(other.port)"])
+    }
+
     @Test func `a redirect without a Location is the response`() async throws {
         let origin = try ScriptedOrigin { _ in .status(302) }
         let result = try await TransferEngine().run(TransferRequest(testing: origin.url()), into: PartialSink())
