@@ -83,6 +83,17 @@ struct S3TierTests {
         await #expect(throws: RemoteError.status(403, code: "AccessDenied")) { try await tier.delete("k") }
     }
 
+    @Test func `an error with a long explanation is reported with its status`() async throws {
+        let explanation = Array("<Error><Code>SlowDown</Code>".utf8) + [UInt8](repeating: 0x20, count: 1 << 17)
+        let (tier, _) = try tier { _ in FixtureTransport.Answer.response(.serviceUnavailable, body: explanation) }
+        let error = RemoteError.status(503, code: "SlowDown")
+        await #expect(throws: error) { try await tier.get("k") }
+        await #expect(throws: error) { try await tier.put(Self.bytes, at: "k", .none) }
+        await #expect(throws: error) { try await tier.delete("k") }
+        let (empty, _) = try self.tier { _ in FixtureTransport.Answer.response(.notFound, body: explanation) }
+        #expect(try await empty.get("k") == nil)
+    }
+
     @Test func `different connection failures have different errors`() async throws {
         let (dead, transport) = try tier { _ in .failure(.connect) }
         let error = await #expect(throws: RemoteError.self) { try await dead.get("k") }

@@ -10,6 +10,8 @@ final class ObjectSink: BodySink, @unchecked Sendable {
 
     private let limit: Int
     private(set) var bytes: [UInt8] = []
+    /// The head of an error, as soon as it has arrived.
+    private(set) var errorHead: ResponseHead?
     var headArrived: (@Sendable () -> Void)?
 
     init(limit: Int) { self.limit = limit }
@@ -19,15 +21,17 @@ final class ObjectSink: BodySink, @unchecked Sendable {
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
         headArrived?()
         bytes = []
+        errorHead = head.status.kind == .successful ? nil : head
         guard case .whole(let length) = placement, let length else { return }
         // The beginning of an error's explanation is enough.
-        guard length <= Int64(limit) || head.status.kind != .successful else { throw TooLong() }
+        guard length <= Int64(limit) || errorHead != nil else { throw TooLong() }
         bytes.reserveCapacity(Int(min(length, Int64(limit))))
     }
 
     func write(_ part: UnsafeRawBufferPointer) throws -> WriteResult {
-        guard part.count <= limit - bytes.count else { throw TooLong() }
-        bytes.append(contentsOf: part)
+        let room = limit - bytes.count
+        bytes.append(contentsOf: part.prefix(room))
+        guard part.count <= room else { throw TooLong() }
         return .accepted
     }
 

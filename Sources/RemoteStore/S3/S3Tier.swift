@@ -130,6 +130,8 @@ package struct S3Tier: RemoteTier {
         do throws(TransferError) {
             return try await transport.run(request, into: sink).head
         } catch {
+            // Only the explanation of the error was too long.
+            if error.code == .refusedBySink, let head = sink.errorHead { return head }
             throw RemoteError(error)
         }
     }
