@@ -150,6 +150,10 @@ final class RunningTransfer {
         if code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY {
             failure.isFromSpoiledConnection = handle?.number(CURLINFO_NUM_CONNECTS) == 0
         }
+        // libcurl has one code for a late connection and a late response. The latter follows a request that was sent.
+        if code == CURLE_OPERATION_TIMEDOUT, let handle, handle.offset(CURLINFO_PRETRANSFER_TIME_T) > 0 {
+            failure.isWithoutConnection = false
+        }
         return failure
     }
 

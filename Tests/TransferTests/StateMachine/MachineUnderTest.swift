@@ -26,7 +26,7 @@ struct MachineUnderTest {
         var readAs: Int?
     }
 
-    enum Failure: Hashable, Sendable { case cut, unreachable, tls, spoiled, connectTimeout }
+    enum Failure: Hashable, Sendable { case cut, unreachable, tls, spoiled, connectTimeout, responseTimeout }
 
     struct Refusal: Error {}
 
@@ -128,6 +128,7 @@ extension MachineUnderTest.Failure {
             TransportFailure(code: .connect, message: "refused", isRetryable: true, isWithoutConnection: true)
         case .connectTimeout:
             TransportFailure(code: .timeout, message: "late", isRetryable: true, isWithoutConnection: true)
+        case .responseTimeout: TransportFailure(code: .timeout, message: "late", isRetryable: true)
         case .tls: TransportFailure(code: .tls, message: "not trusted", isRetryable: false)
         case .spoiled:
             TransportFailure(

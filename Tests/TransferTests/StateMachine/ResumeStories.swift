@@ -288,6 +288,12 @@ enum RetryStories {
             [
                 (.refusedAddress, "none"), (.fails(.cut), "ask can restart"),
             ]),
+        Story(
+            "a refused address is no reason for a late response",
+            after: Story.begins,
+            [
+                (.refusedAddress, "none"), (.fails(.responseTimeout), "ask can restart"),
+            ]),
     ]
 }
 
