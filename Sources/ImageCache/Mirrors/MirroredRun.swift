@@ -70,7 +70,9 @@ final class MirroredRun {
             do throws(TransferError) {
                 let result =
                     if let first = try takeFirst(from: source) { first } else { try await transfer(from: source) }
-                guard result.outcome == .status, hasOthers(than: source) else { return finished(result) }
+                guard result.outcome == .status, hasOthers(than: source) || hasAnotherRound else {
+                    return finished(result)
+                }
                 let isFinal = !RetryState.isRetryable(status: result.head.status.code)
                 putAside(source, "answered \(result.head.status.code)", forGood: isFinal, .success(result))
             } catch {
@@ -115,6 +117,14 @@ final class MirroredRun {
         sources.contains { $0.url != source.url && !refused.contains($0.url) && !failed.contains($0.url) }
     }
 
+    /// True if a source that failed only for now will be tried again. The status of another source then decides nothing.
+    private var hasAnotherRound: Bool {
+        guard sources.count > 1, !failed.isEmpty, round < request.options.retry.maxRetries, case .failure? = last else {
+            return false
+        }
+        return true
+    }
+
     /// True if the body will be verified by a digest, so that bytes of several sources may be joined.
     private var proves: Bool {
         guard joins else { return false }
@@ -129,7 +139,7 @@ final class MirroredRun {
     private func putAside(
         _ source: Mirror, _ reason: String, forGood: Bool, _ outcome: Result<TransferResult, TransferError>
     ) {
-        last = outcome
+        if case .success = outcome, hasAnotherRound {} else { last = outcome }
         if forGood { refused.insert(source.url) } else { failed.insert(source.url) }
         if hasOthers(than: source) {
             transport.tell(.putAside(url: URLText.withoutUserinfo(source.url), reason: reason))

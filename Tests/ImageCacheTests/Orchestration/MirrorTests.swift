@@ -88,6 +88,30 @@ import Testing
         #expect(bench.transport.requests.map(\.url) == [Self.own, Self.first, Self.second])
     }
 
+    @Test(arguments: [ScriptedResponse(.notFound), ScriptedResponse(.serviceUnavailable)])
+    func `a source that broke is tried again, although mirrors answer with an error status`(
+        response: ScriptedResponse
+    ) async throws {
+        let hasAskedAll = Locked(false)
+        let bench = try Bench { request in
+            if request.url == Self.second { hasAskedAll.withLock { $0 = true } }
+            guard request.url == Self.own else { return response }
+            return hasAskedAll.withLock { $0 }
+                ? Self.representation(request.url).response(to: request) : .failure(.connect)
+        }
+        let file = try await bench.cache.file(for: request())
+        #expect(try Bench.body(of: file) == Self.body)
+        #expect(file.finalURL == Self.own)
+    }
+
+    @Test func `the status of a mirror is reported after the last round`() async throws {
+        let bench = try Bench { $0.url == Self.own ? .failure(.connect) : ScriptedResponse(.serviceUnavailable) }
+        var request = request()
+        request.transfer.retry.maxRetries = 0
+        #expect(await failure(of: request, bench)?.code == .status(503))
+        #expect(bench.transport.requests.map(\.url) == [Self.own, Self.first, Self.second])
+    }
+
     @Test func `with a digest another mirror resumes the held bytes`() async throws {
         let bench = try Bench { request in
             let response = Self.representation(request.url).response(to: request)
