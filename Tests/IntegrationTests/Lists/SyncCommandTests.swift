@@ -55,7 +55,7 @@ import Testing
     @Test func `shells complete the names of lists`() async throws {
         #expect(try await sync("--page-size", "250").ending == .exited(0))
         for command in ["list", "sync"] {
-            for (typed, offered) in [("", ["inbox"]), ("in", ["inbox"]), ("x", [])] {
+            for (typed, offered) in [("", ["'inbox'"]), ("in", ["'inbox'"]), ("x", [])] {
                 let outcome = try await work.command.shell(
                     "SAP_SHELL=bash $IMGCACHE ---completion \(command) -- positional@0 2 \(typed.utf8.count) imgcache \(command) '\(typed)'"
                 )
