@@ -12,9 +12,11 @@ enum Program {
     static func main() {
         DecoderIsolation.runHelperIfAsked()
         Output.holdStandardDescriptors()
+        refuseUnreadableArguments()
         if FetchFastPath(arguments: CommandLine.arguments.dropFirst())?.deliverStoredFile() == true {
             Output.exit(.done)
         }
+        CommandSecrets.hide()
         DescriptorLimit.raise()
         // Detached, because `main` is isolated to the main actor, whose thread only waits.
         Task.detached {
@@ -22,5 +24,15 @@ enum Program {
             Output.exit(.done)
         }
         while true { pause() }
+    }
+
+    /// Refuses an argument that is not UTF-8: as a `String` it would name another file.
+    private static func refuseUnreadableArguments() {
+        for index in 1..<max(Int(CommandLine.argc), 1) {
+            guard let word = CommandLine.unsafeArgv[index] else { return }
+            guard String(validatingCString: word) == nil else { continue }
+            Output.error("\(String(cString: word)): is not UTF-8 text")
+            Output.exit(.usage)
+        }
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import Transfer
 
 struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -25,6 +26,17 @@ struct ConfigCommand: ParsableCommand {
         var settings: [String: Setting]
     }
 
+    /// A setting's value without passwords.
+    private func shown(_ value: String, of option: String) -> String {
+        // A proxy may be named without a scheme.
+        if option == "proxy", !value.contains("://"), let at = value.lastIndex(of: "@") {
+            return String(value[value.index(after: at)...])
+        }
+        guard option == "cert" else { return CommandSecrets.withoutUserinfo(value) }
+        let certificate = RequestOptions.certificate(value)
+        return certificate.path + (certificate.passphrase == nil ? "" : ":…")
+    }
+
     func run() throws {
         let settings = try Settings.load()
         var report = Report(file: Settings.path, exists: settings != nil, settings: [:])
@@ -32,7 +44,7 @@ struct ConfigCommand: ParsableCommand {
             if let variable = name.variable, name.isOverridden, let text = getenv(variable) {
                 report.settings[name.option] = .init(value: String(cString: text), from: "$" + variable)
             } else if let settings, let value = settings.values[name.option] {
-                report.settings[name.option] = .init(value: value, from: settings.path)
+                report.settings[name.option] = .init(value: shown(value, of: name.option), from: settings.path)
             }
         }
         if format.json { return try Output.json(report) }

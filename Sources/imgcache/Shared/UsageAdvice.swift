@@ -10,7 +10,8 @@ enum UsageAdvice {
         if let advice = advice(for: arguments, lines.first ?? "") {
             lines.insert("imgcache: \(advice)", at: min(1, lines.count))
         }
-        return lines.joined(separator: "\n")
+        // The parser repeats words of the command line.
+        return CommandSecrets.withoutUserinfo(lines.joined(separator: "\n"))
     }
 
     static func advice(for arguments: [String], _ message: String) -> String? {
@@ -36,15 +37,14 @@ enum UsageAdvice {
         guard !word.hasPrefix("-") else { return nil }
         if word.isWebURL || word.contains("/") && word.contains(".") {
             // Passwords are not repeated.
-            let hasSecret = rest.contains { argument in secrets.contains { argument.hasPrefix($0) } }
+            let hasSecret = rest.contains { argument in
+                CommandSecrets.options.contains { argument.hasPrefix($0) }
+            }
             let words = [FileRequest(word).urlWithoutUserinfo] + (hasSecret ? ["…"] : Array(rest))
             return "did you mean \"imgcache fetch \(words.joined(separator: " "))\"?"
         }
         return nearest(to: word, in: Main.self).map { "did you mean \"imgcache \($0)\"?" }
     }
-
-    /// The options with values that may be secret.
-    private static let secrets = ["-u", "--user", "-H", "--header", "--cert", "--proxy"]
 
     private static func nearest(to word: String, in command: any ParsableCommand.Type) -> String? {
         nearest(to: word, among: command.configuration.subcommands.compactMap { $0.configuration.commandName })
