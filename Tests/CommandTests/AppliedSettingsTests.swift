@@ -29,6 +29,8 @@ struct AppliedSettingsTests {
         (#"{"cookies": "jar"}"#, "fetch -HCookie:a=1 http://a/"),
         (#"{"remote-timeout": 3, "remote-private": true}"#, "fetch http://a/"),
         (#"{"cache-dir": "/a"}"#, "doctor /b"), (#"{"private-key": "k"}"#, "fetch --cert c http://a/"),
+        (#"{"limit-rate": "100k"}"#, "fetch --speed-limit 200k http://a/"),
+        (#"{"speed-limit": "100k"}"#, "fetch --limit-rate=50k http://a/"),
     ])
     func `an option on the command line takes the place of a setting that it excludes`(
         settings: String, line: String
@@ -36,8 +38,24 @@ struct AppliedSettingsTests {
         #expect(try applied(settings, line) == line.split(separator: " ").map(String.init))
     }
 
+    @Test(arguments: [
+        ["--help"], ["--version"], ["help", "fetch"], ["fetch", "--help"], ["fetch", "-h"],
+        ["serve", "--origin", "http://a"],
+        ["--generate-completion-script", "bash"], [], ["ls", "--version"],
+    ])
+    func `help, the version and the service do not depend on the settings`(line: [String]) {
+        #expect(!Settings.mayApply(to: line))
+    }
+
     @Test func `a setting applies where nothing excludes it`() throws {
+        #expect(Settings.mayApply(to: ["fetch", "http://a/", "--", "--help"]))
         #expect(try applied(#"{"ipv4": true}"#, "fetch http://a/") == ["fetch", "--ipv4", "http://a/"])
+        // Values that look like options are none.
+        for words in ["cat -r -6 http://a/", "cat -r-6 http://a/", "fetch -j6 http://a/"] {
+            #expect(try applied(#"{"ipv4": true}"#, words).contains("--ipv4"), "\(words)")
+        }
+        #expect(
+            try applied(#"{"limit-rate": "100k"}"#, "fetch --speed-limit 50k http://a/").contains("--limit-rate=100k"))
         #expect(try applied(#"{"cache-dir": "/a"}"#, "doctor --json") == ["doctor", "--cache-dir=/a", "--json"])
         #expect(
             try applied(#"{"remote": "s3://a", "remote-private": true}"#, "fetch http://a/")

@@ -85,6 +85,23 @@ import Testing
         }
     }
 
+    @Test func `help and the version do not depend on the settings file`() async throws {
+        try write(#"{"nope": 1}"#)
+        for line in [["--version"], ["help", "ls"], ["--generate-completion-script", "bash"], ["fetch", "--help"]] {
+            let outcome = try await work.command.run(line)
+            #expect(outcome.ending == .exited(0) && !outcome.output.isEmpty, "\(line): \(outcome)")
+        }
+    }
+
+    @Test func `config shows no password`() async throws {
+        try write(#"{"proxy": "http://me:secret@proxy:3128", "cert": "/f.pem:secret"}"#)
+        for format in [[], ["--json"]] {
+            let outcome = try await work.command.run(["config"] + format)
+            #expect(outcome.output.contains("proxy:3128") && outcome.output.contains("/f.pem"), "\(outcome)")
+            #expect(!outcome.output.contains("secret"), "\(outcome)")
+        }
+    }
+
     @Test func `an invalid value is reported with the settings file as its possible source`() async throws {
         try write(#"{"limit-rate": "fast"}"#)
         let outcome = try await work.fetch("http://127.0.0.1:9/")

@@ -79,7 +79,7 @@ struct SyncCommand: AsyncParsableCommand {
         guard (1...10_000).contains(pageSize) else {
             throw ValidationError("--page-size takes a number from 1 to 10000.")
         }
-        guard (1...100).contains(parallel) else { throw ValidationError("-j takes a number from 1 to 100.") }
+        guard (1...1000).contains(parallel) else { throw ValidationError("-j takes a number from 1 to 1000.") }
         for text in files where JSONPointer(text) == nil {
             throw ValidationError("--files takes a JSON pointer such as /image/url, not '\(text)'.")
         }

@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 import ImageCache
 import JSONParsing
+import Units
 
 /// The user's defaults for options: `$XDG_CONFIG_HOME/imgcache/config.json`, otherwise `~/.config/imgcache/config.json`.
 ///
@@ -102,6 +103,13 @@ struct Settings: Equatable {
         self.values = values
     }
 
+    /// False for a command line that no setting changes: one that asks for help or the version, or whose command has settings of its own.
+    static func mayApply(to arguments: [String]) -> Bool {
+        let (command, rest) = Main.command(in: arguments)
+        return command != Main.self && command != ServeCommand.self
+            && rest.prefix { $0 != "--" }.allSatisfy { !["-h", "--help", "--help-all", "--version"].contains($0) }
+    }
+
     /// The command line with the settings that it does not contain.
     func applied(to arguments: [String]) -> [String] {
         let (command, rest) = Main.command(in: arguments)
@@ -111,7 +119,7 @@ struct Settings: Equatable {
         let added = Self.names.filter { name in
             options.names.contains("--" + name.option) && !given.contains("--" + name.option)
                 && !name.isOverridden && values[name.option] != nil
-                && !isExcluded(name.option, from: command, given, rest)
+                && !isExcluded(name.option, from: command, options, given, rest)
         }
         let words = added.map { $0.isFlag ? "--\($0.option)" : "--\($0.option)=\(values[$0.option] ?? "")" }
         return arguments.dropLast(rest.count) + words + rest
@@ -119,7 +127,8 @@ struct Settings: Equatable {
 
     /// True if a setting would contradict the command line, or change the meaning of a command.
     private func isExcluded(
-        _ option: String, from command: any ParsableCommand.Type, _ given: Set<String>, _ words: ArraySlice<String>
+        _ option: String, from command: any ParsableCommand.Type, _ options: CommandOptions, _ given: Set<String>,
+        _ words: ArraySlice<String>
     ) -> Bool {
         switch option {
         // These commands would remove one user's entries instead of everything that is selected.
@@ -131,10 +140,22 @@ struct Settings: Equatable {
         case "ipv4": given.contains("--ipv6")
         case "ipv6": given.contains("--ipv4")
         case "private-key": given.contains("--cert")
+        // A run that may not be that fast, or must not be that slow, is refused.
+        case "limit-rate": !exceeds(values[option], options.value(of: "--speed-limit", in: words))
+        case "speed-limit": !exceeds(options.value(of: "--limit-rate", in: words), values[option])
         case "remote-private", "remote-connect-timeout", "remote-timeout":
             !given.contains("--remote") && values["remote"] == nil
         default: false
         }
+    }
+
+    /// True if one size is greater than another, or if one of them is absent or none.
+    private func exceeds(_ one: String?, _ other: String?) -> Bool {
+        guard let one = one.flatMap(ByteSize.init(argument:)), let other = other.flatMap(ByteSize.init(argument:))
+        else {
+            return true
+        }
+        return one.bytes > other.bytes
     }
 
     /// The value of an option for which no environment variable is set.

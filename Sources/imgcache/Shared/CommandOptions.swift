@@ -6,6 +6,8 @@ struct CommandOptions {
     private var spellings: [String: String] = [:]
     /// The names of options that take a single value.
     private var single: Set<String> = []
+    /// The names of options that take a value.
+    private var valued: Set<String> = []
 
     /// The options that may be given more than once. A test compares them with the parser's own description.
     static let repeatable: Set<String> = [
@@ -31,7 +33,9 @@ struct CommandOptions {
             }
             guard let first = names.max(by: { $0.count < $1.count }) else { continue }
             for name in names { spellings[name] = first }
-            if rest.hasPrefix(" <"), !Self.repeatable.contains(first) { single.insert(first) }
+            guard rest.hasPrefix(" <") else { continue }
+            valued.insert(first)
+            if !Self.repeatable.contains(first) { single.insert(first) }
         }
     }
 
@@ -42,14 +46,45 @@ struct CommandOptions {
     var singleValued: [String: String] { spellings.filter { single.contains($0.value) } }
 
     /// The names of the options in a command line, in order.
-    func given(in arguments: some Sequence<String>) -> [String] {
-        arguments.prefix { $0 != "--" }.flatMap(Self.spellings).compactMap { spellings[$0] }
+    func given(in arguments: some Sequence<String>) -> [String] { options(in: arguments).map(\.name) }
+
+    /// The value of an option in a command line; `nil` if it is not given.
+    func value(of option: String, in arguments: some Sequence<String>) -> String? {
+        options(in: arguments).last { $0.name == option }?.value
+    }
+
+    private func options(in arguments: some Sequence<String>) -> [(name: String, value: String?)] {
+        var found: [(name: String, value: String?)] = []
+        var words = arguments.makeIterator()
+        while let word = words.next(), word != "--" {
+            for (spelling, rest) in Self.parts(of: word) {
+                guard let name = spellings[spelling] else { continue }
+                guard valued.contains(name) else {
+                    found.append((name, nil))
+                    continue
+                }
+                // The rest of the word is its value, and otherwise the next word, also if that looks like an option.
+                found.append((name, rest.isEmpty ? words.next() : String(rest.first == "=" ? rest.dropFirst() : rest)))
+                break
+            }
+        }
+        return found
     }
 
     /// The first option with a single value that is given more than once. The parser would silently use the last value.
     func firstRepeated(in arguments: some Sequence<String>) -> String? {
         var seen: Set<String> = []
         return given(in: arguments).first { single.contains($0) && !seen.insert($0).inserted }
+    }
+
+    /// The options that an argument may contain, each with the text after it: `--output=file`, `-qofile`.
+    private static func parts(of word: String) -> [(spelling: String, rest: Substring)] {
+        guard word.hasPrefix("-"), word.count > 1 else { return [] }
+        if word.hasPrefix("--") {
+            let name = word.prefix { $0 != "=" }
+            return [(String(name), word[name.endIndex...])]
+        }
+        return word.indices.dropFirst().map { ("-\(word[$0])", word[word.index(after: $0)...]) }
     }
 
     /// The options that an argument may contain: `--output`, `--output=file`, `-o`, `-qo`.
