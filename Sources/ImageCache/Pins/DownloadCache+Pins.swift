@@ -7,7 +7,7 @@ extension DownloadCache {
     /// ``unpin(_:owner:)``. Pinned files count towards the capacity.
     ///
     /// The set is saved in the index before the first download. If this call is cancelled or the process ends, the download is resumed by
-    /// another call, by ``resumePins()``, or by the next cache that is opened on the directory. If a set with the name exists, its members
+    /// another call, by ``resumePins(transfer:)``, or by the next cache that is opened on the directory. If a set with the name exists, its members
     /// are replaced; files that are members of both remain stored.
     ///
     /// - Parameters:
@@ -94,13 +94,16 @@ extension DownloadCache {
     /// A cache does the same in the background (``Configuration/keepsPins``); this call returns when all sets have been tried. Failures are
     /// recorded in ``PinSet/failed`` and are not thrown.
     ///
+    /// - Parameter transfer: The options of the downloads, such as a proxy. Credentials and cookies in them are not sent.
     /// - Throws: `cancelled`, or the error of reading the sets.
-    public func resumePins() async throws(ImageCacheError) {
+    public func resumePins(transfer: TransferOptions = TransferOptions()) async throws(ImageCacheError) {
         let sets = try await pinSetStates()
         for set in sets where !set.isComplete || set.interval >= 0 {
             do throws(ImageCacheError) {
                 _ = try await withTaskExecutorPreference(executor) { () async throws(ImageCacheError) in
-                    try await PinDownload(cache: self, set: set).run()
+                    var download = PinDownload(cache: self, set: set)
+                    download.transfer = transfer.withoutIdentity
+                    _ = try await download.run()
                 }
             } catch {
                 if error.code == .cancelled { throw error }
@@ -136,6 +139,15 @@ extension DownloadCache {
                 return true
             }
         }
+    }
+}
+
+extension TransferOptions {
+    /// The options without those that tell the server who the user is.
+    fileprivate var withoutIdentity: TransferOptions {
+        var options = self
+        (options.credentials, options.netrc, options.clientCertificate, options.cookieFile) = (nil, .off, nil, nil)
+        return options
     }
 }
 

@@ -11,6 +11,8 @@ package struct PinDownload: Sendable {
     /// The callers' requests by key. Unlike the requests in the index, they have credentials.
     var requests: [EntryKey: FileRequest] = [:]
     var width = 4
+    /// The options of the transfers of requests in the index.
+    var transfer = TransferOptions()
 
     /// A member that failed.
     package struct Failure: Sendable {
@@ -90,7 +92,7 @@ package struct PinDownload: Sendable {
 
     private func load(_ member: PinMember) async -> Outcome {
         do throws(ImageCacheError) {
-            guard var request = requests[member.key] ?? PinRequest.request(of: member, by: cache.fetcher.rules) else {
+            guard var request = requests[member.key] ?? saved(member) else {
                 throw ImageCacheError(
                     .invalidRequest, url: member.url, message: "it needs credentials, which are not kept: pin it again")
             }
@@ -112,6 +114,12 @@ package struct PinDownload: Sendable {
             try? cache.blocking.store.note(member, error: error.message)
             return .failed(Failure(record: member.record, url: member.url, message: error.message, error: error))
         }
+    }
+
+    private func saved(_ member: PinMember) -> FileRequest? {
+        var request = PinRequest.request(of: member, by: cache.fetcher.rules)
+        request?.transfer = transfer
+        return request
     }
 
     private func lackOfRoom(_ error: ImageCacheError) -> StoreError? {

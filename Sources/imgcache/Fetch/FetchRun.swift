@@ -35,7 +35,7 @@ struct FetchRun: Sendable {
             session.cancelAll()
         }
         let pins = session.resumePins()
-        defer { pins.cancel() }
+        defer { pins?.cancel() }
         let sizes = isSeveral && display?.isWatched == true ? display.map { SizeProbe(session.probe, $0) } : nil
         sizes?.start(inputs)
         let record = RunRecord()

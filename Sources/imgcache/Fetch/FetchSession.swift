@@ -117,9 +117,10 @@ final class FetchSession: Sendable {
         }
     }
 
-    /// Resumes pins that a killed run has left, until this run ends.
-    func resumePins() -> Task<Void, Never> {
-        Task { _ = try? await cache?.resumePins() }
+    /// Resumes pins that a killed run has left, until this run ends, with this run's options of transfers. Without the network, nothing is resumed.
+    func resumePins() -> Task<Void, Never>? {
+        guard template.policy != .returnCacheDataDontLoad else { return nil }
+        return Task { _ = try? await cache?.resumePins(transfer: template.transfer) }
     }
 
     func cancelAll() {

@@ -51,6 +51,19 @@ import Testing
         #expect(try await work.fetch("--offline", urls(1)[0]).ending == .exited(7))
     }
 
+    @Test(arguments: [["--offline"], ["--prefer-cached", "--proxy", "http://127.0.0.1:9"]])
+    func `an incomplete set is not resumed offline, nor past the proxy of the run`(options: [String]) async throws {
+        let stored = urls(1)[0]
+        _ = try await work.fetch(stored)
+        #expect(try await pin("trip", [origin.url("/none")]).ending == .exited(4))
+        let requests = origin.requests.count
+        let outcome = try await work.command.shell(
+            "(echo '\(stored)'; sleep 1; echo '\(stored)') | \"$IMGCACHE\" fetch \(options.joined(separator: " ")) -i -"
+        )
+        #expect(outcome.lines.count == 2, "\(outcome)")
+        #expect(origin.requests.count == requests)
+    }
+
     @Test func `a failed file of a set is reported with its reason and tried again`() async throws {
         let outcome = try await pin("trip", ["--json", origin.url("/none")] + urls(2))
         #expect(outcome.ending == .exited(4), "\(outcome)")
