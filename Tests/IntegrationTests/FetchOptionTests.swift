@@ -88,8 +88,9 @@ import Testing
         #expect(origin.requests.count == 1)
     }
 
-    @Test func `--json cannot be combined with a body on standard output`() async throws {
-        let outcome = try await work.fetch("--json", "-o", "-", "http://origin.invalid/a")
+    @Test(arguments: ["fetch", "thumb"], ["-", "/dev/stdout", "/dev/fd/1"])
+    func `--json cannot be combined with a body on standard output`(command: String, output: String) async throws {
+        let outcome = try await work.run(command, "--json", "-o", output, "http://origin.invalid/a")
         #expect(outcome.ending == .exited(2) && outcome.outputBytes.isEmpty, "\(outcome)")
     }
 

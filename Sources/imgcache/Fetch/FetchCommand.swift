@@ -55,7 +55,7 @@ struct FetchCommand: AsyncParsableCommand {
         guard !progress.jsonProgress || result.json else {
             throw ValidationError("--json-progress needs --json.")
         }
-        guard !result.json || output.file != "-" else {
+        guard !result.json || !Output.isStandardOutput(output.file) else {
             throw ValidationError("--json cannot be combined with -o -: both write to standard output.")
         }
         if expand {

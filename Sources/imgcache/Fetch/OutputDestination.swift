@@ -67,11 +67,6 @@ enum OutputDestination: Sendable {
         }
     }
 
-    /// True if the value of an option `-o` is standard output, or a name of it.
-    static func isStandardOutput(_ file: String) -> Bool {
-        file == "-" || (try? ExportTarget(file)) == .descriptor(STDOUT_FILENO)
-    }
-
     var isStandardOutput: Bool { if case .standardOutput = self { true } else { false } }
 
     /// True if writing may wait for a reader.

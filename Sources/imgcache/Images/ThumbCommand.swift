@@ -48,6 +48,9 @@ struct ThumbCommand: AsyncParsableCommand {
             throw ValidationError("Specify the output with -o FILE or -d DIR.")
         }
         guard output.directory?.isEmpty != true else { throw ValidationError("-d expects a directory.") }
+        guard !result.json || !Output.isStandardOutput(output.file) else {
+            throw ValidationError("--json cannot be combined with -o -: both write to standard output.")
+        }
         try fetching.validate(sources, batch, output: output.file, takes: "source")
     }
 

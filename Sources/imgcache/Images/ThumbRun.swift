@@ -63,7 +63,7 @@ struct ThumbRun: Sendable {
     /// The number of concurrent sources. It is small, because their originals are large in memory.
     private static let usualWidth = 8
 
-    private var writesToStandardOutput: Bool { options.output.file.map(OutputDestination.isStandardOutput) ?? false }
+    private var writesToStandardOutput: Bool { Output.isStandardOutput(options.output.file) }
 
     /// The path of a source's thumbnail in a folder.
     private func path(of source: String, in directory: String) -> String {

@@ -19,6 +19,12 @@ enum Output {
         exit(failure.status)
     }
 
+    /// True if an output of this name is standard output: `-`, `/dev/stdout`, or a link to it.
+    static func isStandardOutput(_ name: String?) -> Bool {
+        guard let name else { return false }
+        return name == "-" || (try? ExportTarget(name)) == .descriptor(STDOUT_FILENO)
+    }
+
     /// The failure for an error of standard output.
     static func unwritable(_ number: Int32) -> Failure {
         guard number != EPIPE else { return Failure(.brokenPipe, "the reader of standard output is gone") }

@@ -53,7 +53,7 @@ struct ZsyncCommand: ParsableCommand {
             do {
                 let target = output ?? "\(path).zsync"
                 let control = try control(of: path).encoded
-                if OutputDestination.isStandardOutput(target) {
+                if Output.isStandardOutput(target) {
                     Output.result(control)
                 } else {
                     try AtomicFile.write(control, to: target, overwrite: force)
