@@ -33,9 +33,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ["ls"], ["path", "http://a/"], ["info", "http://a/"], ["stats"], ["verify"], ["rm", "http://a/"],
+        ["ls"], ["path", "http://a/"], ["info", "http://a/"], ["stats"], ["verify"], ["rm", "http://a/"], ["clear"],
+        ["clear", "--partials"], ["clear", "--owner", "ann"], ["prune"], ["prune", "--to", "0", "--dry-run"],
     ])
-    func `a command that only reads exits with 7 if there is no cache, and makes none`(arguments: [String]) async throws
+    func `a command that reads or removes exits with 7 if there is no cache, and makes none`(arguments: [String])
+        async throws
     {
         let outcome = try await work.command.run(arguments)
         #expect(outcome.ending == .exited(7), "\(outcome)")

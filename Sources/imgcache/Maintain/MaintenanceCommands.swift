@@ -24,7 +24,7 @@ struct PruneCommand: AsyncParsableCommand {
     @OptionGroup var format: FormatOptions
 
     func run() async throws {
-        try await withStore(store, for: dryRun ? .readOnly : .createIfNeeded) { cache in
+        try await withStore(store, for: dryRun ? .readOnly : .removeExisting) { cache in
             let pruned = try await cache.prune(
                 to: to?.bytes, olderThan: olderThan?.duration, dryRun: dryRun, includingPins: includesPins)
             if format.json {
@@ -61,7 +61,7 @@ struct ClearCommand: ParsableCommand {
     }
 
     func run() throws {
-        try withStore(store, for: .createIfNeeded) { cache in
+        try withStore(store, for: .removeExisting) { cache in
             let before = try cache.blocking.statistics()
             if whose.isGiven {
                 _ = try cache.blocking.removeNamespace(of: whose.request(""))

@@ -57,8 +57,10 @@ extension DownloadCache {
 enum StoreAccess {
     /// Reads, also if the store cannot be written. A missing cache is not created.
     case readOnly
-    /// Modifies existing content. A missing cache is not created.
+    /// Modifies existing content, after evicting what exceeds a smaller capacity. A missing cache is not created.
     case modifyExisting
+    /// Removes content, which is all that it evicts. A missing cache is not created.
+    case removeExisting
     /// Modifies content; a missing cache is created.
     case createIfNeeded
 }
