@@ -128,7 +128,8 @@ extension DownloadCache {
         public init() { logger.logLevel = .warning }
     }
 
-    /// `$IMGCACHE_DIR`, otherwise `$XDG_CACHE_HOME/imgcache`, otherwise `~/.cache/imgcache`.
+    /// `$IMGCACHE_DIR`, otherwise `$XDG_CACHE_HOME/imgcache`, otherwise `~/.cache/imgcache`. Without a home directory,
+    /// `/var/tmp/imgcache-UID`, which is refused if it belongs to another user.
     ///
     /// A relative `$XDG_CACHE_HOME` is ignored, as required by the XDG Base Directory Specification.
     public static var defaultDirectory: String {
@@ -138,7 +139,24 @@ extension DownloadCache {
         if let directory = environment("IMGCACHE_DIR") { return directory }
         if let base = environment("XDG_CACHE_HOME"), base.hasPrefix("/") { return base + "/imgcache" }
         if let home = environment("HOME") { return home + "/.cache/imgcache" }
-        return "/var/tmp/imgcache-\(getuid())"
+        return directoryWithoutHome
+    }
+
+    /// The default without a home directory. Its folder belongs to everybody, so that another user may have made it.
+    static var directoryWithoutHome: String { "/var/tmp/imgcache-\(getuid())" }
+
+    /// Makes a directory in a folder that belongs to everybody, or finds the one that this user has made.
+    ///
+    /// - Throws: `store(notWritable)` if it belongs to another user, or others may write to it: its files could be anybody's.
+    static func takeSharedName(_ path: String, creating: Bool) throws(ImageCacheError) {
+        if creating, mkdir(path, 0o700) == 0 { return }
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
+            throw ImageCacheError(
+                .store(.notWritable), path: path,
+                message: "\(path) belongs to another user, or others may write to it; set HOME or IMGCACHE_DIR")
+        }
     }
 }
 

@@ -51,6 +51,10 @@ public final class DownloadCache: Sendable {
     public init(directory: String? = nil, configuration: Configuration = Configuration()) throws(ImageCacheError) {
         let directory = directory ?? Self.defaultDirectory
         var storeConfiguration = configuration.store
+        if directory == Self.directoryWithoutHome {
+            try Self.takeSharedName(
+                directory, creating: storeConfiguration.createsDirectory && !storeConfiguration.isReadOnly)
+        }
         storeConfiguration.clock = configuration.now
         storeConfiguration.logger = configuration.logger
         storeConfiguration.migrator = RecordMigrator()
