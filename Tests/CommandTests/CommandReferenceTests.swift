@@ -30,9 +30,11 @@ struct CommandReferenceTests {
         }
         let pages = commands.map { command in
             "### imgcache \(command.name)\n\n```text\n"
-                + command.sections.map { $0.printed(leavingOut: { uses[$0, default: 0] > 1 }) }.joined() + "```\n"
+                + command.sections.map { $0.printed(leavingOut: { uses[$0, default: 0] > 1 }, common) }.joined()
+                + "```\n"
         }
-        return "### Common options\n\n```text\n" + common.map { $0.printed { _ in false } }.joined() + "```\n\n"
+        return "### Common options\n\n```text\n" + common.map { $0.printed(leavingOut: { _ in false }, []) }.joined()
+            + "```\n\n"
             + pages.joined(separator: "\n")
     }
 
@@ -78,11 +80,17 @@ private struct HelpSection {
         return sections
     }
 
-    /// - Parameter isCommon: True for an option of which only the name is printed.
-    func printed(leavingOut isCommon: (String) -> Bool) -> String {
+    /// - Parameters:
+    ///   - isCommon: True for an option of which only the name is printed.
+    ///   - common: The sections of common options. Of one that the command has completely, not even the names are printed.
+    func printed(leavingOut isCommon: (String) -> Bool, _ common: [HelpSection]) -> String {
         let names = options.filter(isCommon).compactMap { $0.firstMatch(of: /--[a-z0-9-]+/).map { String($0.output) } }
+        let isComplete =
+            names.count > 4 && common.contains { $0.text == self.text && Set($0.options).isSubset(of: options) }
         var text = text + options.filter { !isCommon($0) }.joined()
-        if !names.isEmpty {
+        if isComplete {
+            text += "  All common options.\n"
+        } else if !names.isEmpty {
             var line = "  Common options:"
             for name in names {
                 if line.count + name.count > 96 {
