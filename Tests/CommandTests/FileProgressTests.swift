@@ -134,9 +134,10 @@ struct FileProgressTests {
         }
     }
 
-    @Test(arguments: [
-        ("xterm-256color", true), ("linux", true), ("vt100", true), ("dumb", false), ("", false), (nil, false),
-    ] as [(String?, Bool)])
+    @Test(
+        arguments: [
+            ("xterm-256color", true), ("linux", true), ("vt100", true), ("dumb", false), ("", false), (nil, false),
+        ] as [(String?, Bool)])
     func `progress is redrawn on terminals that can move their cursor`(term: String?, isRedrawn: Bool) {
         #expect(Output.movesCursor(term: term) == isRedrawn)
     }

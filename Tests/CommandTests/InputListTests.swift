@@ -33,4 +33,9 @@ import Testing
         #expect(InputList.urls(in: text).isEmpty)
         #expect(try DownloadList.downloads(in: Array(text.utf8), file: "list").isEmpty)
     }
+
+    @Test func `a list of URLs has one URL per line and ignores blank lines and comments`() {
+        let text = "# photos\n  http://a/1 \r\n\n\thttp://a/2\n#http://a/3\nhttp://a/4#frag"
+        #expect(InputList.urls(in: text) == ["http://a/1", "http://a/2", "http://a/4#frag"])
+    }
 }

@@ -48,14 +48,6 @@ struct OutputNameTests {
     }
 }
 
-@Suite("A list of URLs")
-struct InputListTests {
-    @Test func `a list of URLs has one URL per line and ignores blank lines and comments`() {
-        let text = "# photos\n  http://a/1 \r\n\n\thttp://a/2\n#http://a/3\nhttp://a/4#frag"
-        #expect(InputList.urls(in: text) == ["http://a/1", "http://a/2", "http://a/4#frag"])
-    }
-}
-
 @Suite("A filter of ls")
 struct EntryFilterTests {
     @Test func `a filter compares sizes, ages and URLs, and all of its terms must match`() throws {

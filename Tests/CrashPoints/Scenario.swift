@@ -165,9 +165,8 @@ enum Scenario {
         let result = Result { try sweep(session) }
         let folder = "\(session.directory)/partials"
         // The first look may be what fails.
-        let names =
-            (try? FileManager.default.contentsOfDirectory(atPath: folder))
-            ?? (try FileManager.default.contentsOfDirectory(atPath: folder))
+        let first = try? FileManager.default.contentsOfDirectory(atPath: folder)
+        let names = try first ?? FileManager.default.contentsOfDirectory(atPath: folder)
         guard names.contains(where: { $0.hasSuffix(".data") }) else { throw Failure("the sweep dropped a partial") }
         session.unpromise()
         try session.store.remove([EntryKey(p.key)], invalidating: .resource("http://origin/p"))

@@ -200,7 +200,7 @@ import Testing
         for _ in 0..<50 { try incomplete.reserve(incomplete.missing(in: window)) }
         #expect(try reserved() == once)
         try write([2, 3], to: incomplete)
-        // What remains is in two parts, and a block more is asked for.
+        // The rest is in two parts, and a block more is asked for.
         try incomplete.reserve(incomplete.missing(in: 0..<9 * Self.block))
         let more = try reserved()
         #expect(more >= once + Self.block && more <= once + Self.block + 3 * Budget.page)

@@ -207,7 +207,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(try reserved(next) == before)
         #expect(writer.partial?.reserved == before["killed"])
         try writer.keep()
-        #expect(try #require(reserved(next)["killed"]) < Int64(2 * block))
+        #expect(try #require(try reserved(next)["killed"]) < Int64(2 * block))
     }
 
     @Test func `a sweep ends when its task is cancelled`() async throws {

@@ -71,7 +71,8 @@ private let block = Int(BlockMap.blockSize)
         }
     }
 
-    @Test func `folders of bodies that cannot be listed still hold bodies that a new index does not count`() async throws
+    @Test func `folders of bodies that cannot be listed still hold bodies that a new index does not count`()
+        async throws
     {
         await #expect(processExitsWith: .success) {
             let user = geteuid()

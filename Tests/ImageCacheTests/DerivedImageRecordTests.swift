@@ -112,7 +112,7 @@ import Testing
         (ImageEncoder(OtherEncoder("QOI", "a")), "encoder=3:QOI,a"),
         (ImageEncoder(OtherEncoder("a,b", "c")), "encoder=3:a,b,c"),
         (ImageEncoder(OtherEncoder("a", "b,c")), "encoder=1:a,b,c"),
-        (ImageEncoder(OtherEncoder("text", "thumbhash 1")), "encoder=4:text,thumbhash 1"),
+        (ImageEncoder(OtherEncoder("hash", "thumbhash 1")), "encoder=4:hash,thumbhash 1"),
         (ImageEncoder(OtherEncoder("JPEG", "jpeg,q=80,yes420")), "encoder=4:JPEG,jpeg,q=80,yes420"),
     ]
 

@@ -224,11 +224,12 @@ struct URLStyleTests {
     // MARK: Blur
 
     /// imgproxy and thumbor have the standard deviation, imagor twice of it.
-    @Test(arguments: [
-        (URLStyle.Name.imgproxy, "10", 10), (.imgproxy, "0.3", 0.5), (.imgproxy, "125", 125), (.imgproxy, "0", nil),
-        (.thumbor, "7", 7), (.thumbor, "7,2.5", 2.5), (.thumbor, "7,0", 7), (.imagor, "10", 5), (.imagor, "3,8", 4),
-        (.imagor, "250", 125),
-    ] as [(URLStyle.Name, String, Double?)])
+    @Test(
+        arguments: [
+            (URLStyle.Name.imgproxy, "10", 10), (.imgproxy, "0.3", 0.5), (.imgproxy, "125", 125), (.imgproxy, "0", nil),
+            (.thumbor, "7", 7), (.thumbor, "7,2.5", 2.5), (.thumbor, "7,0", 7), (.imagor, "10", 5), (.imagor, "3,8", 4),
+            (.imagor, "250", 125),
+        ] as [(URLStyle.Name, String, Double?)])
     func `a blur has the strength of the other service's`(
         _ style: URLStyle.Name, _ given: String, _ sigma: Double?
     ) throws {

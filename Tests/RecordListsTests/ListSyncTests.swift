@@ -212,7 +212,7 @@ import Transfer
             let set = try #require(try await bench.cache.pins().first)
             #expect(set.total == 2 && set.present == 2, "\(limit) transactions")
             #expect(try await list.records(limit: 9).records.map(\.id) == ["1"])
-            // What was removed is reported once.
+            // Each removed id is reported once.
             bench.advance(seconds: 301)
             #expect(await removals(of: list).ids.isEmpty)
             limit += 1

@@ -226,6 +226,7 @@ extension Index {
     func dropPartials(unusedLongerThanEntries bytes: Int64) throws(StoreError) -> Int64 {
         try flush()
         guard let oldest = try catalogue().entries.longestUnused(limit: 1).first else { return 0 }
+        // A date in the future is that of a clock that was set back since.
         return try dropPartials(unusedSince: min(oldest.lastUse, now) - Self.grace, atLeast: bytes)
     }
 

@@ -123,11 +123,13 @@ import Testing
         withExtendedLifetime(bench) {}
     }
 
-    @Test(arguments: [
-        ([0xFF, 0xD8, 0xFF], false), ([0x89, 0x50, 0x4E, 0x47, 13, 10, 26, 10], false), (Array("GIF89a".utf8), false),
-        (Array("RIFF----WEBP".utf8), true), ([0, 0, 0, 16] + Array("ftypavif".utf8), true),
-        ([0, 0, 0, 16] + Array("ftypheic".utf8), true), (Array("HELD a".utf8), true),
-    ] as [([UInt8], Bool)])
+    @Test(
+        arguments: [
+            ([0xFF, 0xD8, 0xFF], false), ([0x89, 0x50, 0x4E, 0x47, 13, 10, 26, 10], false),
+            (Array("GIF89a".utf8), false),
+            (Array("RIFF----WEBP".utf8), true), ([0, 0, 0, 16] + Array("ftypavif".utf8), true),
+            ([0, 0, 0, 16] + Array("ftypheic".utf8), true), (Array("HELD a".utf8), true),
+        ] as [([UInt8], Bool)])
     func `the header of a large file takes the file's memory if its decoder reads all of it`(
         start: [UInt8], readsWhole: Bool
     ) async throws {

@@ -77,7 +77,7 @@ import Testing
             #expect(code == .unreachable)
             let rows = try store.withIndex { (index) throws(StoreError) in try index.catalogue().partials.all() }
             partial = try #require(rows.first).key
-            header = try #require(store.partial(for: partial)).header
+            header = try #require(try store.partial(for: partial)).header
         }
 
         /// Begins an entry in a process.

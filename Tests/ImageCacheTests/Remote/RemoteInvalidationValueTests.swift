@@ -118,7 +118,9 @@ struct RemoteInvalidationValueTests {
         for number in 0..<count {
             pending.add(.init(scope: .url("http://b/\(number)", allOwners: false)))
             // Each is also read, as during an outage, when each attempt fails.
-            if number % 10 == 0 { #expect(pending.batch.count == min(scopes + number + 1, RemoteInvalidation.maxBatch)) }
+            if number % 10 == 0 {
+                #expect(pending.batch.count == min(scopes + number + 1, RemoteInvalidation.maxBatch))
+            }
         }
         #expect(pending.count == scopes + 4096 && pending.lost == count - 4096)
         var told: [RemoteInvalidation] = []
@@ -131,7 +133,8 @@ struct RemoteInvalidationValueTests {
         #expect(told.dropFirst(scopes).compactMap(\.url) == (count - 4096..<count).map { "http://b/\($0)" })
     }
 
-    @Test func `scopes and resources are told in the order in which they were added, and again if they were added again`() {
+    @Test
+    func `scopes and resources are told in the order in which they were added, and again if they were added again`() {
         var pending = PendingInvalidations(maxCount: 3)
         func url(_ name: String) -> RemoteInvalidation { .url(name, allOwners: false) }
         for name in ["a", "b"] { pending.add(.init(scope: url(name))) }
