@@ -83,6 +83,16 @@ import Testing
         #expect(target.utf8.count <= RequestRanking.longestText + 6 && target.hasSuffix("…"))
     }
 
+    @Test(arguments: [0, 3, 6, 9])
+    func `a target is not shortened within a secret`(rest: Int) {
+        // The limit falls at the secret's end, or before it.
+        let start = "http://ann:" + "secret"
+        let path = String(repeating: "a", count: RequestRanking.longestText - start.utf8.count - rest)
+        note("/\(path)/http://ann:secret@origin/\(String(repeating: "b", count: 600))")
+        let target = ranking.mostRequested(1).first?.target ?? ""
+        #expect(target.hasSuffix("…") && !target.contains("sec"), "\(target)")
+    }
+
     @Test func `the targets with the most errors come first, separately for each status`() {
         note("/ok", times: 9)
         note("/missing", status: 404, times: 3)

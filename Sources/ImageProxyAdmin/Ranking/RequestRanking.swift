@@ -1,5 +1,6 @@
 import ConcurrencyPrimitives
 package import FoundationEssentials
+import HTTPSemantics
 package import HTTPServer
 
 /// The most requested, the slowest and the most often failing targets of the last five to ten minutes, and the latest errors.
@@ -135,7 +136,8 @@ package final class RequestRanking: Sendable {
 
     private static func shortened(_ text: String) -> String {
         if text.utf8.count <= longestText { return text }
-        return String(decoding: text.utf8.prefix(longestText), as: UTF8.self) + "…"
+        // The part of a secret that is left would not be recognised as one.
+        return String(decoding: MaskedText.masked(text).utf8.prefix(longestText), as: UTF8.self) + "…"
     }
 
     /// The targets with the most requests, in descending order.
