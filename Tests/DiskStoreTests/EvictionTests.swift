@@ -219,6 +219,15 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.prune() == .nothing)
     }
 
+    @Test func `an age to prune by may be a fraction of a second`() throws {
+        let test = try StoreUnderTest()
+        try test.store.put("k", pattern(10))
+        test.clock.advance(0.5)
+        #expect(try test.store.prune(olderThan: .milliseconds(900)) == .nothing)
+        test.clock.advance(0.5)
+        #expect(try test.store.prune(olderThan: .milliseconds(900)).entries == 1)
+    }
+
     @Test(arguments: ["clear", "prune", "prune pinned"])
     func `many entries are removed in steps, between which others look up`(how: String) throws {
         let test = try StoreUnderTest()

@@ -18,7 +18,10 @@ extension Date {
 
 extension Duration {
     /// Whole milliseconds, limited to what a date in the index can be added to.
-    var milliseconds: Int64 { max(-9_000_000_000_000, min(components.seconds, 9_000_000_000_000)) * 1000 }
+    var milliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return max(-9_000_000_000_000, min(seconds, 9_000_000_000_000)) * 1000 + attoseconds / 1_000_000_000_000_000
+    }
 }
 
 extension Date {

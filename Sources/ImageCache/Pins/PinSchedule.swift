@@ -54,8 +54,12 @@ struct PinSchedule {
         return age < 0 ? 0 : max(0, interval(of: set) - age)
     }
 
-    /// The seconds of an interval, as they are saved.
-    static func interval(_ duration: Duration) -> Int64 { min(duration.components.seconds, longestInterval) }
+    /// The seconds of an interval, as they are saved: rounded up.
+    static func interval(_ duration: Duration) -> Int64 {
+        let (seconds, attoseconds) = duration.components
+        if seconds >= longestInterval { return longestInterval }
+        return max(0, seconds + (attoseconds > 0 ? 1 : 0))
+    }
 
     /// A set's interval. The index may have a longer one than is saved now.
     private static func interval(of set: PinSetState) -> Int64 { min(set.interval, longestInterval) * 1000 }

@@ -45,6 +45,15 @@ import Testing
         #expect(PinSchedule.interval(.seconds(interval)) == PinSchedule.longestInterval)
     }
 
+    @Test(
+        arguments: [
+            (.zero, 0), (.milliseconds(1), 1), (.milliseconds(500), 1), (.seconds(1), 1), (.milliseconds(1001), 2),
+            (.milliseconds(-500), 0), (.seconds(-3), 0), (.seconds(3600), 3600),
+        ] as [(Duration, Int64)])
+    func `an interval is saved in whole seconds, and is no shorter than it was given`(given: Duration, saved: Int64) {
+        #expect(PinSchedule.interval(given) == saved)
+    }
+
     @Test func `a set that fails is tried at growing intervals until it succeeds`() {
         var schedule = PinSchedule()
         let missing = set(present: 1)
