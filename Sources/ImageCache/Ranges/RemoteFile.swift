@@ -39,9 +39,10 @@ public final class RemoteFile: Sendable {
 
     /// Reads bytes at an offset: fewer at the end of the file, and none beyond it.
     ///
-    /// - Throws: The errors of ``DownloadCache/file(for:)-(FileRequest)``; ``ImageCacheError/Code/wrongBytes`` if the file has changed at the origin.
+    /// - Throws: The errors of ``DownloadCache/file(for:)-(FileRequest)``; ``ImageCacheError/Code/wrongBytes`` if the file has changed at the
+    ///   origin; ``ImageCacheError/Code/invalidRequest`` for a negative offset or count.
     public func read(at offset: Int64, count: Int) async throws(ImageCacheError) -> Data {
-        precondition(offset >= 0 && count >= 0, "an offset and a count of bytes are not negative")
+        try source.requireNotNegative(offset, count)
         let (end, overflow) = offset.addingReportingOverflow(Int64(count))
         return try await ahead.read(offset..<(overflow ? .max : end))
     }
@@ -50,7 +51,7 @@ public final class RemoteFile: Sendable {
     ///
     /// - Throws: The errors of ``read(at:count:)``.
     public func read(last count: Int) async throws(ImageCacheError) -> Data {
-        precondition(count >= 0, "a count of bytes is not negative")
+        try source.requireNotNegative(0, count)
         guard let size = source.size else { return try await source.load(.suffix(Int64(count))) }
         return try await source.load(.from(max(0, size - Int64(count)), through: nil))
     }
@@ -58,6 +59,8 @@ public final class RemoteFile: Sendable {
     /// A sequence of the bytes from an offset to the end of the file, in pieces of at most 256 KiB.
     ///
     /// Each iteration loads in advance on its own.
+    ///
+    /// - Precondition: The offset is not negative.
     public func bytes(from offset: Int64 = 0) -> some AsyncSequence<Data, ImageCacheError> & Sendable {
         bytes(in: offset..<Int64.max)
     }
@@ -65,6 +68,8 @@ public final class RemoteFile: Sendable {
     /// A sequence of the bytes of a range, in pieces of at most 256 KiB. It ends where the file does.
     ///
     /// Each iteration loads in advance on its own.
+    ///
+    /// - Precondition: The range begins at 0 or later.
     public func bytes(in range: Range<Int64>) -> some AsyncSequence<Data, ImageCacheError> & Sendable {
         precondition(range.lowerBound >= 0, "an offset is not negative")
         return RemoteBytes(source: source, range: range)
@@ -149,6 +154,12 @@ private final class RangeSource: Sendable {
         ReadAhead(on: cache.executor) { [self] (range) async throws(ImageCacheError) in
             try await load(ByteRange(range))
         }
+    }
+
+    func requireNotNegative(_ offset: Int64, _ count: Int) throws(ImageCacheError) {
+        guard offset < 0 || count < 0 else { return }
+        throw ImageCacheError(
+            .invalidRequest, url: request.urlWithoutUserinfo, message: "an offset or a number of bytes is negative")
     }
 
     func failure(_ message: String) -> ImageCacheError {

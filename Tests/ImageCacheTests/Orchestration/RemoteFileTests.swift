@@ -211,6 +211,17 @@ import Testing
         #expect(bench.transport.requests.count == 1)
     }
 
+    @Test(arguments: [(-1, 1), (0, -1), (Int64.min, Int.min), (Int64.max, -1)] as [(Int64, Int)])
+    func `a negative offset or count is an error, and not the end of the program`(offset: Int64, count: Int)
+        async throws
+    {
+        let bench = try Bench(representation)
+        let file = bench.cache.remoteFile(for: bench.request())
+        await #expect(throws: ImageCacheError.self) { try await file.read(at: offset, count: count) }
+        await #expect(throws: ImageCacheError.self) { try await file.read(last: min(-1, count)) }
+        #expect(bench.transport.requests.isEmpty)
+    }
+
     @Test func `the error about an invalid range has no credentials`() async throws {
         let bench = try Bench(representation)
         let error = await #expect(throws: ImageCacheError.self) {
