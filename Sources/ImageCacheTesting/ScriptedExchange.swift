@@ -78,7 +78,8 @@ final class ScriptedExchange {
         var (url, hops): (HTTPURL, [RedirectHop]) = (first, [])
         while true {
             let plan = plan(of: url)
-            let asked = transport.note(transfer, request, url: url.text, fields(plan, url))
+            let asked = transport.note(
+                transfer, request, url: url.text, fields(plan, url, isOwnOrigin: url.origin == first.origin))
             let response = transport.script(asked)
             await response.gate?.wait()
             try checkCancellation()
@@ -124,8 +125,10 @@ final class ScriptedExchange {
         return conditions.fields
     }
 
-    private func fields(_ plan: ResumePlan, _ url: HTTPURL) -> HTTPFields {
+    private func fields(_ plan: ResumePlan, _ url: HTTPURL, isOwnOrigin: Bool) -> HTTPFields {
         var fields = request.fields
+        // As by the engine, see ``TransferRequest/fields``.
+        if !isOwnOrigin { for name in [.authorization, .cookie, .host] as [HTTPField.Name] { fields[name] = nil } }
         for field in conditions(of: url) { fields[field.name] = field.value }
         if let range = plan.range { fields[.range] = "bytes=" + range }
         if let ifRange = plan.ifRange { fields[.ifRange] = ifRange }

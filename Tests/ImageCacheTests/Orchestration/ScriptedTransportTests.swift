@@ -51,6 +51,24 @@ import Transfer
         #expect(await bench.failure(.file) { $0.transfer.maxRedirects = 0 } == .status(302))
     }
 
+    @Test(arguments: [("/b", true), ("http://origin.example/b", true), ("http://other.example/b", false)])
+    func `credentials follow a redirect only within their origin, as those of the engine`(
+        target: String, follow: Bool
+    ) async throws {
+        let bench = try Bench { request in
+            request.path == "/a" ? .redirect(to: target) : ScriptedResponse(.ok, body: [1, 2, 3])
+        }
+        _ = try await bench.cache.file(
+            for: bench.request {
+                $0.fields[.authorization] = "Bearer t"
+                $0.fields[.cookie] = "a=b"
+                $0.fields[.accept] = "image/png"
+            })
+        let last = try #require(bench.transport.requests.last)
+        #expect((last.fields[.authorization] != nil) == follow && (last.fields[.cookie] != nil) == follow)
+        #expect(last.path == "/b" && last.fields[.accept] == "image/png")
+    }
+
     @Test(arguments: [nil, 1000])
     func `a body above the limit of the request is refused, whether its length is known or not`(
         length: Int?
