@@ -41,7 +41,7 @@ public struct JSONListSource: Sendable {
     /// The number of attempts in one sync to get an id's record, if its page lacks it. Default 3.
     public var attempts = 3
 
-    /// The delay before the second attempt; it doubles with each further one. Default 1 second.
+    /// The delay before the second attempt; it doubles with each further one, up to a minute. Default 1 second.
     public var retryDelay = Duration.seconds(1)
 
     /// The limit of a page's size in bytes. Default 64 MiB.

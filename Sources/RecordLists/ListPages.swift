@@ -16,6 +16,9 @@ struct ListPages: Sendable {
         case failed(ImageCacheError)
     }
 
+    /// The limit of the delays between attempts that double.
+    private static let longestDelay = Duration.seconds(60)
+
     /// Fetches all pending records. Ids that are missing in their page are retried after all others.
     func fetch(_ summary: inout RecordListSummary) async throws(ImageCacheError) {
         var delay = source.retryDelay
@@ -26,7 +29,7 @@ struct ListPages: Sendable {
             if first.place.attempts > attempt { continue }
             if attempt > 0 {
                 do { try await Task.sleep(for: delay) } catch { throw .cancelled }
-                delay *= 2
+                delay = min(delay * 2, max(source.retryDelay, Self.longestDelay))
             }
             try await fetch(attempt: Int64(attempt), isLast: attempt == attempts - 1, &summary)
         }
