@@ -35,6 +35,26 @@ struct CompletedWordTests {
         #expect(try expanded(offered) == #"http://h:80/a\?b=1\&c=\$\(touch\ x\)\;\'\`\\ü"#)
     }
 
+    @Test(arguments: ["\u{301}", "\u{200D}", "\u{FE0F}"])
+    func `a mark that combines with a quote does not end the quotes`(mark: String) throws {
+        let offered = try #require(offered(["imgcache", "unpin", ""], .bash, "a'\(mark)$(touch ran)\\\(mark)").first)
+        // By bytes, as bash reads it.
+        var isQuoted = false
+        var rest = Array(offered.utf8)[...]
+        var result: [UInt8] = []
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "'") {
+                isQuoted.toggle()
+            } else if byte == UInt8(ascii: "\\"), !isQuoted {
+                if let next = rest.popFirst() { result.append(next) }
+            } else {
+                #expect(isQuoted)
+                result.append(byte)
+            }
+        }
+        #expect(String(decoding: result, as: UTF8.self) == #"a\'"# + mark + #"\$\(touch\ ran\)\\"# + mark)
+    }
+
     @Test(arguments: [
         (["http"], "http://h:80/a"), (["http", ":"], "//h:80/a"), (["http", ":", "//"], "//h:80/a"),
         (["http", ":", "//h", ":", "8"], "80/a"), (["http://h"], "http://h:80/a"), (["http", ":", "//i"], nil),

@@ -50,13 +50,9 @@ struct CompletedWord {
         case .bash:
             let rest = String(decoding: candidate.utf8.dropFirst(kept), as: UTF8.self)
             // The generated script passes candidates to `compgen -W`, which expands them once.
-            return "'"
-                + Self.escaped(rest).split(separator: "'", omittingEmptySubsequences: false)
-                .joined(separator: #"'\''"#) + "'"
+            return "'" + Self.escaped(rest, where: Self.mayBeInterpreted, quote: #"\'\''"#) + "'"
         // The text after a colon would be a description.
-        case .zsh:
-            return candidate.split(separator: #"\"#, omittingEmptySubsequences: false).joined(separator: #"\\"#)
-                .split(separator: ":", omittingEmptySubsequences: false).joined(separator: #"\:"#)
+        case .zsh: return Self.escaped(candidate, where: { $0 == ":" || $0 == "\\" })
         default: return candidate
         }
     }
@@ -79,16 +75,25 @@ struct CompletedWord {
         return result
     }
 
-    /// The text with a backslash before each character that bash may interpret.
-    private static func escaped(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            if scalar.isASCII, !scalar.properties.isAlphabetic, !"0123456789_./:=@%+,-".unicodeScalars.contains(scalar)
-            {
-                result.append("\\")
+    /// True for a character that bash may take for something else than itself.
+    private static func mayBeInterpreted(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.isASCII && !scalar.properties.isAlphabetic && !"0123456789_./:=@%+,-".unicodeScalars.contains(scalar)
+    }
+
+    /// The text with a backslash before each special character.
+    ///
+    /// - Parameter quote: The text in place of `'`.
+    private static func escaped(
+        _ text: String, where isSpecial: (Unicode.Scalar) -> Bool, quote: String = "'"
+    ) -> String {
+        // Not by characters, of which a quote with a combining mark is another one.
+        text.unicodeScalars.reduce(into: "") { result, scalar in
+            if scalar == "'" {
+                result += quote
+            } else {
+                if isSpecial(scalar) { result += "\\" }
+                result.unicodeScalars.append(scalar)
             }
-            result.unicodeScalars.append(scalar)
         }
-        return result
     }
 }
