@@ -24,6 +24,7 @@ struct CommandSecretsTests {
     @Test(arguments: [
         ("two: 'http://a:b@h/x' and https://c@i", "two: 'http://h/x' and https://i"), ("http://h/a@b", "http://h/a@b"),
         ("a@b ://", "a@b ://"), ("http://a@b@c/", "http://c/"), ("", ""),
+        ("http://\u{301}a:b@\u{301}h/", "http://\u{301}h/"),
     ])
     func `messages name URLs without userinfo`(text: String, shown: String) {
         #expect(CommandSecrets.withoutUserinfo(text) == shown)

@@ -23,13 +23,25 @@ package enum URLText {
 
     /// The text with the user and password of each URL in it replaced by `***`.
     package static func masked(_ text: String) -> String {
-        guard text.utf8.contains(0x40) else { return text }
-        let parts = text.split(separator: "//", omittingEmptySubsequences: false)
-        return parts.enumerated().map { index, part in
-            let authority = part.prefix { !"/?# \t\"'<>".contains($0) }
-            guard index > 0, let at = authority.lastIndex(of: "@") else { return String(part) }
-            return "***" + part[at...]
-        }.joined(separator: "//")
+        userinfo(in: text).reversed().reduce(into: text) {
+            $0.unicodeScalars.replaceSubrange($1, with: "***".unicodeScalars)
+        }
+    }
+
+    /// The places of the users and passwords of the URLs in a text, each without the `@` after it.
+    ///
+    /// - Parameter ends: The characters before which a URL's authority ends.
+    package static func userinfo(in text: String, endingAt ends: String = "/?# \t\"'<>") -> [Range<String.Index>] {
+        guard text.utf8.contains(UInt8(ascii: "@")) else { return [] }
+        var found: [Range<String.Index>] = []
+        // By bytes: a mark that combines with a character before it hides neither slashes nor an `@`.
+        var rest = text.utf8[...]
+        while let slashes = rest.firstRange(of: "//".utf8) {
+            rest = rest[slashes.upperBound...]
+            let authority = rest.prefix { !ends.utf8.contains($0) }
+            if let at = authority.lastIndex(of: UInt8(ascii: "@")) { found.append(authority.startIndex..<at) }
+        }
+        return found
     }
 
     /// Splits text that begins like an absolute http or https URL into scheme with authority, and the rest, both as

@@ -1,4 +1,5 @@
 import Glibc
+import HTTPSemantics
 
 /// The passwords of a command line: hidden in the list of processes, and in messages.
 enum CommandSecrets {
@@ -28,34 +29,20 @@ enum CommandSecrets {
             guard !isLong || word.dropFirst(option.count).first == "=" else { continue }
             return min(option.utf8.count + (isLong ? 1 : 0), count)..<count
         }
-        return userinfo(in: word[...]) ?? 0..<0
+        guard let userinfo = userinfo(in: word).first else { return 0..<0 }
+        func place(_ index: String.Index) -> Int { word.utf8.distance(from: word.startIndex, to: index) }
+        return place(userinfo.lowerBound)..<place(userinfo.upperBound)
     }
 
     /// A text without the userinfo of the URLs in it.
     static func withoutUserinfo(_ text: String) -> String {
-        var bytes = Array(text.utf8)
-        while let range = userinfo(in: String(decoding: bytes, as: UTF8.self)[...]) {
-            bytes.removeSubrange(range.lowerBound...range.upperBound)
+        userinfo(in: text).reversed().reduce(into: text) {
+            $0.unicodeScalars.removeSubrange($1.lowerBound...$1.upperBound)
         }
-        return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The bytes of the first userinfo of a URL in a text, before its `@`.
-    private static func userinfo(in text: Substring) -> Range<Int>? {
-        let bytes = Array(text.utf8)
-        var place = 0
-        while place + 2 < bytes.count {
-            guard bytes[place] == UInt8(ascii: ":"), bytes[place + 1] == UInt8(ascii: "/"),
-                bytes[place + 2] == UInt8(ascii: "/")
-            else {
-                place += 1
-                continue
-            }
-            let start = place + 3
-            let authority = bytes[start...].prefix { !"/?# '\"\n".utf8.contains($0) }
-            if let end = authority.lastIndex(of: UInt8(ascii: "@")) { return start..<end }
-            place = start
-        }
-        return nil
+    /// The places of userinfo; a password may have more characters than in other texts.
+    private static func userinfo(in text: String) -> [Range<String.Index>] {
+        URLText.userinfo(in: text, endingAt: "/?# '\"\n")
     }
 }
