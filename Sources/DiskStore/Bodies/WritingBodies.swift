@@ -145,12 +145,11 @@ extension DiskStore {
 
     /// Releases the unused part of a partial's reservation while nothing writes to it. Deletes a partial that look-ups no longer find.
     func release(_ partial: Partial) throws(StoreError) {
-        let data = partial.data.status.map { max($0.allocated, Budget.page) } ?? 0
-        let record = partial.recordFile.status.map { max($0.allocated, Budget.page) } ?? 0
+        let size = (partial.data.status?.counted ?? 0) + (partial.recordFile.status?.counted ?? 0)
         let (id, reserved, claim) = (partial.id, partial.reserved, partial.claim)
         let isDisowned = try withIndex { (index) throws(StoreError) in
             if try index.catalogue().partials.isDisowned(id) { return true }
-            try index.setReserved(id, from: reserved, to: min(reserved, data + record))
+            try index.setReserved(id, from: reserved, to: min(reserved, size))
             if index.fileSystem.isShared { try index.releaseClaim(claim, ofPartial: id) }
             return false
         }

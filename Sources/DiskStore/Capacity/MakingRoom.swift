@@ -175,16 +175,11 @@ extension Index {
     }
 
     /// The parts of which each fits a transaction: a larger one would make the log grow beyond its allowance.
-    func batches(of ids: [Int64]) -> [ArraySlice<Int64>] {
-        let size = Int(budget.evictionBatch)
-        return stride(from: 0, to: ids.count, by: size).map { ids[$0..<min($0 + size, ids.count)] }
-    }
+    func batches(of ids: [Int64]) -> [[Int64]] { ids.chunks(ofCount: Int(budget.evictionBatch)) }
 
-    private func deleteDoomed(batch: ArraySlice<Int64>) throws(StoreError) -> Int64 {
+    private func deleteDoomed(batch: [Int64]) throws(StoreError) -> Int64 {
         var gone: [Int64] = []
-        for start in stride(from: batch.startIndex, to: batch.endIndex, by: Self.mostDeleting) {
-            gone += try deleteUnlessInUse(batch[start..<min(start + Self.mostDeleting, batch.endIndex)])
-        }
+        for part in batch.chunks(ofCount: Self.mostDeleting) { gone += try deleteUnlessInUse(part) }
         if gone.isEmpty { return 0 }
         return try change { (totals) throws(StoreError) in
             var freed: Int64 = 0
@@ -198,18 +193,18 @@ extension Index {
     /// Deletes all doomed bodies, in batches.
     func deleteDoomed() throws(StoreError) -> Int64 {
         var freed: Int64 = 0
-        var last = Int64.min
-        while let step = try deleteSomeDoomed(after: last) {
+        var last: Int64?
+        repeat {
+            let step = try deleteSomeDoomed(after: last)
             freed += step.freed
             last = step.last
-        }
+        } while last != nil
         return freed
     }
 
     /// Deletes a batch of doomed bodies, whose numbers begin behind one. Returns the bytes freed and the last number; `nil` if there are no more.
-    func deleteSomeDoomed(after last: Int64) throws(StoreError) -> (freed: Int64, last: Int64)? {
-        let batch = try catalogue().deletedBodies.numbers(after: last, limit: budget.evictionBatch)
-        guard let end = batch.last else { return nil }
-        return (try deleteDoomed(batch), end)
+    func deleteSomeDoomed(after last: Int64?) throws(StoreError) -> (freed: Int64, last: Int64?) {
+        let batch = try catalogue().deletedBodies.numbers(after: last ?? .min, limit: budget.evictionBatch)
+        return (try deleteDoomed(batch), batch.last)
     }
 }

@@ -12,6 +12,11 @@ package struct PruneResult: Sendable, Equatable {
         self.entries = entries
         self.bytes = bytes
     }
+
+    mutating func add(_ other: PruneResult) {
+        entries += other.entries
+        bytes += other.bytes
+    }
 }
 
 extension DiskStore {
@@ -43,35 +48,13 @@ extension DiskStore {
             return (target.map { totals.bodies + totals.partials - max(0, $0) } ?? 0, totals.nextSequence)
         }
         var selection = PruneSelection(excess: excess, before: before)
-        var last = Int64.min
-        while true {
-            let after = last
-            let step = try withIndex { (index) throws(StoreError) in
-                try index.catalogue().entries.byUse(
-                    after: after, before: end, sparingPins: sparingPins, limit: Self.readingStep)
-            }
-            for row in step { if !selection.consider(row.entry) { return selection } }
-            guard let place = step.last?.place else { return selection }
-            last = place
+        try inSteps { (index, last: Int64?) throws(StoreError) in
+            let step = try index.catalogue().entries.byUse(
+                after: last ?? .min, before: end, sparingPins: sparingPins, limit: Self.readingStep)
+            for row in step { if !selection.consider(row.entry) { return nil } }
+            return step.last?.place
         }
-    }
-
-    /// Drops idle partials, the longest idle first, in steps as ``removeInSteps(_:)``. Returns the bytes freed.
-    private func dropPartials(to target: Int64) throws(StoreError) -> Int64 {
-        var freed: Int64 = 0
-        var last: PartialRow?
-        repeat {
-            let after = last
-            let step = try withIndex { (index) throws(StoreError) in
-                let totals = try index.readTotals()
-                return try index.dropSomePartials(
-                    unusedSince: .max, after: after, limit: Self.removalStep,
-                    atLeast: totals.bodies + totals.partials - max(0, target))
-            }
-            freed += step.freed
-            last = step.last
-        } while last != nil
-        return freed
+        return selection
     }
 
     /// The scope of ``clear(_:)``.
@@ -99,35 +82,20 @@ extension DiskStore {
         // Those that begin meanwhile have higher numbers.
         let end = try withIndex { (index) throws(StoreError) in try index.readTotals().nextNumber << 8 }
         if what == .everything {
-            var last = Int64.min
-            while true {
-                let after = last
-                let ids = try withIndex { (index) throws(StoreError) in
-                    try index.catalogue().entries.numbers(
-                        after: after, before: end, sparingPins: sparingPins, limit: Self.readingStep)
-                }
-                guard let number = ids.last else { break }
-                last = number
-                let removed = try removeInSteps(ids)
-                result.entries += removed.entries
-                result.bytes += removed.bytes
+            try inSteps { (index, last: Int64?) throws(StoreError) in
+                let ids = try index.catalogue().entries.numbers(
+                    after: last ?? .min, before: end, sparingPins: sparingPins, limit: Self.removalStep)
+                result.add(try index.removeCounted(ids))
+                return ids.last
             }
         }
-        var last = Int64.min
-        while true {
-            let after = last
-            let rows = try withIndex { (index) throws(StoreError) in
-                try index.catalogue().partials.partials(after: after, limit: Self.readingStep)
-            }
-            for row in rows.prefix(while: { $0.id < end }) {
-                result.bytes += try withIndex { (index) throws(StoreError) in
-                    let freed = try index.dropIfIdle(row)
-                    if freed == 0, what == .everything { try index.disown(row) }
-                    return freed
-                }
-            }
-            guard let number = rows.last?.id, number < end else { break }
-            last = number
+        try inSteps { (index, last: Int64?) throws(StoreError) in
+            let row = try index.catalogue().partials.partials(after: last ?? .min, limit: 1).first
+            guard let row, row.id < end else { return nil }
+            let freed = try index.dropIfIdle(row)
+            if freed == 0, what == .everything { try index.disown(row) }
+            result.bytes += freed
+            return row.id
         }
         try withIndex { (index) throws(StoreError) in try index.releaseDeadRuns() }
         _ = try deleteDoomed()
@@ -135,23 +103,28 @@ extension DiskStore {
         return result
     }
 
-    /// The number of rows that a step reads.
+    /// The number of entries that a step reads.
     private static let readingStep: Int64 = 1000
     /// The number of entries or partials that a step removes.
     private static let removalStep: Int64 = 100
+
+    /// Calls a function until it returns `nil`, with turns for other callers in between.
+    ///
+    /// - Parameter step: Its argument is the place that it returned last, behind which it goes on; `nil` in the first call.
+    private func inSteps<Place: Sendable>(
+        _ step: (Index, _ last: Place?) throws(StoreError) -> Place?
+    ) throws(StoreError) {
+        var last: Place?
+        repeat { last = try withIndex { (index) throws(StoreError) in try step(index, last) } } while last != nil
+    }
 
     // Each of these works in steps between which other callers get their turn.
 
     /// Removes entries.
     func removeInSteps(_ ids: [Int64]) throws(StoreError) -> PruneResult {
         var result = PruneResult.nothing
-        var start = 0
-        while start < ids.count {
-            let step = Array(ids[start..<min(ids.count, start + Int(Self.removalStep))])
-            start += step.count
-            let removed = try withIndex { (index) throws(StoreError) in try index.removeCounted(step) }
-            result.entries += removed.entries
-            result.bytes += removed.bytes
+        for step in ids.chunks(ofCount: Int(Self.removalStep)) {
+            result.add(try withIndex { (index) throws(StoreError) in try index.removeCounted(step) })
         }
         return result
     }
@@ -159,29 +132,33 @@ extension DiskStore {
     /// Deletes the doomed bodies without readers or live runs. Returns the bytes freed.
     func deleteDoomed() throws(StoreError) -> Int64 {
         var freed: Int64 = 0
-        var last = Int64.min
-        while true {
-            let after = last
-            let step = try withIndex { (index) throws(StoreError) in try index.deleteSomeDoomed(after: after) }
-            guard let step else { return freed }
+        try inSteps { (index, last: Int64?) throws(StoreError) in
+            let step = try index.deleteSomeDoomed(after: last)
             freed += step.freed
-            last = step.last
+            return step.last
         }
+        return freed
     }
 
     /// Drops idle partials beyond their lifetime. Returns the bytes freed.
     func dropOldPartials() throws(StoreError) -> Int64 {
-        let time = configuration.clock().milliseconds - configuration.partialLifetime.milliseconds
+        try dropPartials(unusedSince: configuration.clock().milliseconds - configuration.partialLifetime.milliseconds)
+    }
+
+    /// Drops idle partials last used before a time, the longest idle first, until bodies and partials have at most a target. Returns the bytes freed.
+    private func dropPartials(unusedSince time: Int64 = .max, to target: Int64? = nil) throws(StoreError) -> Int64 {
         var freed: Int64 = 0
-        var last: PartialRow?
-        repeat {
-            let after = last
-            let step = try withIndex { (index) throws(StoreError) in
-                try index.dropSomePartials(unusedSince: time, after: after, limit: Self.removalStep)
+        try inSteps { (index, last: PartialRow?) throws(StoreError) in
+            var excess = Int64.max
+            if let target {
+                let totals = try index.readTotals()
+                excess = totals.bodies + totals.partials - max(0, target)
             }
+            let step = try index.dropSomePartials(
+                unusedSince: time, after: last, limit: Self.removalStep, atLeast: excess)
             freed += step.freed
-            last = step.last
-        } while last != nil
+            return step.last
+        }
         return freed
     }
 
@@ -201,11 +178,7 @@ extension Index {
     /// Removes entries, also on a full disk.
     func removeCounted(_ ids: [Int64]) throws(StoreError) -> PruneResult {
         var result = PruneResult.nothing
-        for batch in batches(of: ids) {
-            let removed = try removeCounted(batch: Array(batch))
-            result.entries += removed.entries
-            result.bytes += removed.bytes
-        }
+        for batch in batches(of: ids) { result.add(try removeCounted(batch: batch)) }
         return result
     }
 

@@ -8,7 +8,7 @@ extension Index {
     /// Deletes the files of bodies without an entry, outside of a transaction.
     ///
     /// - Returns: The numbers of the bodies whose files no longer exist. Bodies that a reader or a live run holds are not included.
-    func deleteUnlessInUse(_ ids: ArraySlice<Int64>) throws(StoreError) -> [Int64] {
+    func deleteUnlessInUse(_ ids: [Int64]) throws(StoreError) -> [Int64] {
         var gone: [Int64] = []
         var locked: [(id: Int64, file: File)] = []
         for id in ids {

@@ -67,9 +67,7 @@ extension Index {
         guard limits.maxAge != nil else { return nil }
         let step = try catalogue().entries.dates(after: last, limit: 1024)
         let (ids, goesOn) = limits.tooOld(step, now: now)
-        var unpinned: [Int64] = []
-        for id in ids where try !catalogue().entries.isPinned(id) { unpinned.append(id) }
-        if !unpinned.isEmpty { _ = try removeCounted(unpinned) }
+        if !ids.isEmpty { _ = try removeCounted(ids) }
         return goesOn ? step.last?.id : nil
     }
 

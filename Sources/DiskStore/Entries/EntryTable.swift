@@ -180,7 +180,7 @@ struct EntryTable: StatementRunner {
         try rows(.ofOtherFormats, { $0.bind(1, format.type).bind(2, format.version).bind(3, limit) }) { $0.integer(0) }
     }
 
-    /// Numbers and dates of entries, ordered by number, which is nearly the order of the dates.
+    /// Numbers and dates of entries that are not pinned, ordered by number, which is nearly the order of the dates.
     func dates(after id: Int64, limit: Int64) throws(StoreError) -> [(id: Int64, created: Int64)] {
         try rows(.createdBefore, { $0.bind(1, id).bind(2, limit) }) { ($0.integer(0), $0.integer(1)) }
     }
@@ -278,6 +278,10 @@ extension Query {
     fileprivate static let ofOtherFormats: Query = """
         SELECT id FROM entries WHERE value_type = ?1 AND (value_version < ?2 OR value_version > ?2) LIMIT ?3
         """
-    fileprivate static let createdBefore: Query = "SELECT id, created FROM entries WHERE id > ?1 ORDER BY id LIMIT ?2"
+    fileprivate static let createdBefore: Query = """
+        SELECT id, created FROM entries e
+        WHERE id > ?1 AND NOT EXISTS (SELECT 1 FROM access a WHERE a.entry = e.id AND a.pinned = 1)
+        ORDER BY id LIMIT ?2
+        """
     fileprivate static let bySHA256: Query = "SELECT \(columns) FROM entries e WHERE e.sha256 = ?1 LIMIT ?2"
 }

@@ -132,6 +132,8 @@ struct FileStatus: Equatable {
     let size: Int64
     /// The space that it occupies on disk, as counted by `du`.
     let allocated: Int64
+    /// The space that counts towards the capacity: at least a page.
+    var counted: Int64 { max(allocated, Budget.page) }
     let links: Int
     let isFolder: Bool
     let isRegular: Bool

@@ -50,12 +50,9 @@ extension DiskStore {
 
     /// Deletes the members in steps, and the set with the last of them. After a kill the set has the rest of its members.
     private func removePinSet(_ set: Int64) throws(StoreError) {
-        var isMore = true
-        while isMore {
-            isMore = try withIndex { (index) throws(StoreError) in
-                try index.change { (totals) throws(StoreError) in try index.deleteSome(ofPinSet: set, &totals) }
-            }
-        }
+        while try withIndex({ (index) throws(StoreError) in
+            try index.change { (totals) throws(StoreError) in try index.deleteSome(ofPinSet: set, &totals) }
+        }) {}
     }
 
     /// Deletes the sets of an owner.

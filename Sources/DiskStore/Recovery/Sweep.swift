@@ -26,8 +26,7 @@ extension DiskStore {
             var names: [String] = []
             try forEachName(in: paths.folder(folder)) { names.append($0) }
             if names.isEmpty { continue }
-            for start in stride(from: 0, to: names.count, by: 256) {
-                let step = Array(names[start..<min(names.count, start + 256)])
+            for step in names.chunks(ofCount: 256) {
                 let before = result
                 result = try withIndex { (index) throws(StoreError) in
                     var after = before
@@ -150,7 +149,7 @@ extension Index {
         try? sweepPartials(&result)
     }
 
-    /// Recovers the folder of partials after kills or a lost index. There are few, so it is one step.
+    /// Recovers the folder of partials after kills or a lost index, in one step.
     func sweepPartials(_ result: inout SweepResult) throws(StoreError) {
         var swept = result
         var records: [Int64: Int64] = [:]
@@ -228,7 +227,7 @@ extension Index {
         guard let data = FileStatus(at: paths.data(row.id)),
             let record = try FileStatus(at: paths.record(row.id, claim: currentClaim(of: row)))
         else { return nil }
-        return max(data.allocated, Budget.page) + max(record.allocated, Budget.page)
+        return data.counted + record.counted
     }
 
     private func action(for row: PartialRow, hasData: Bool, record: String?) throws(StoreError) -> PartialRecoveryAction
