@@ -113,7 +113,6 @@ struct Settings: Equatable {
     /// The command line with the settings that it does not contain.
     func applied(to arguments: [String]) -> [String] {
         let (command, rest) = Main.command(in: arguments)
-        guard command != Main.self, command != ServeCommand.self else { return arguments }
         let options = CommandOptions(of: command)
         let given = Set(options.given(in: rest))
         let added = Self.names.filter { name in

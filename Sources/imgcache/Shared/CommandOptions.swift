@@ -84,14 +84,9 @@ struct CommandOptions {
             let name = word.prefix { $0 != "=" }
             return [(String(name), word[name.endIndex...])]
         }
-        return word.indices.dropFirst().map { ("-\(word[$0])", word[word.index(after: $0)...]) }
-    }
-
-    /// The options that an argument may contain: `--output`, `--output=file`, `-o`, `-qo`.
-    private static func spellings(in argument: String) -> [String] {
-        guard argument.hasPrefix("-"), argument.count > 1 else { return [] }
-        if argument.hasPrefix("--") { return [String(argument.prefix { $0 != "=" })] }
-        return argument.dropFirst().prefix { $0 != "=" }.map { "-\($0)" }
+        return word.indices.dropFirst().prefix { word[$0] != "=" }.map {
+            ("-\(word[$0])", word[word.index(after: $0)...])
+        }
     }
 
     /// The options with a value and a short name, by that name. The help also contains them, but reading it takes longer than
@@ -104,7 +99,7 @@ struct CommandOptions {
     /// Returns true if an option may be given more than once. This is a fast test of the words alone, which suffices for most command lines.
     static func mayRepeat(in arguments: some Sequence<String>) -> Bool {
         var seen: Set<String> = []
-        return arguments.prefix { $0 != "--" }.flatMap(spellings)
+        return arguments.prefix { $0 != "--" }.flatMap(parts).map(\.spelling)
             .contains { name in !seen.insert(longNames.first { $0.short == name }?.long ?? name).inserted }
     }
 }
