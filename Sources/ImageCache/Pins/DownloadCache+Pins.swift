@@ -7,8 +7,8 @@ extension DownloadCache {
     /// ``unpin(_:owner:)``. Pinned files count towards the capacity.
     ///
     /// The set is saved in the index before the first download. If this call is cancelled or the process ends, the download is resumed by
-    /// another call, by ``resumePins(transfer:)``, or by the next cache that is opened on the directory. If a set with the name exists, its members
-    /// are replaced; files that are members of both remain stored.
+    /// another call, by ``resumePins(transfer:)``, or by the next cache that is opened on the directory. If a set with the name exists, its
+    /// members are replaced; files that are members of both remain stored.
     ///
     /// - Parameters:
     ///   - requests: The members in the order of download; `nil`: the members of the existing set. Credentials are not saved.

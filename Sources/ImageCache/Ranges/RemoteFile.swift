@@ -94,11 +94,7 @@ extension DownloadCache {
     /// The bytes of a range of a file: fewer at its end, and none beyond it. Only the blocks of 256 KiB that the range touches are
     /// requested. For several ranges of one version, use a ``RemoteFile``.
     public func bytes(for request: FileRequest, range: Range<Int64>) async throws(ImageCacheError) -> Data {
-        guard range.lowerBound >= 0 else {
-            throw ImageCacheError(
-                .invalidRequest, url: request.urlWithoutUserinfo, message: "a range of bytes begins at 0 or later")
-        }
-        return try await remoteFile(for: request).read(at: range.lowerBound, count: range.count)
+        try await remoteFile(for: request).read(at: range.lowerBound, count: range.count)
     }
 }
 
@@ -159,7 +155,7 @@ private final class RangeSource: Sendable {
     func requireNotNegative(_ offset: Int64, _ count: Int) throws(ImageCacheError) {
         guard offset < 0 || count < 0 else { return }
         throw ImageCacheError(
-            .invalidRequest, url: request.urlWithoutUserinfo, message: "an offset or a number of bytes is negative")
+            .invalidRequest, url: request.urlWithoutUserinfo, message: "a range of bytes begins at 0 or later")
     }
 
     func failure(_ message: String) -> ImageCacheError {
