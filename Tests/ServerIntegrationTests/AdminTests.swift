@@ -52,8 +52,13 @@ import Testing
         try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
     }
 
+    /// Requests the paths, and waits until they are stored: a client has the last byte before the store has the entry.
     private func fetch(_ paths: String...) throws {
         for path in paths { #expect(try #require(Client(server.port).get(path)).status == 200) }
+        for path in paths {
+            let name = path.split(separator: "?")[0].split(separator: "/").last ?? ""
+            block { (try? entries(String(name)).isEmpty) == false }
+        }
     }
 
     private func entries(_ search: String = "") throws -> [[String: Any]] {
