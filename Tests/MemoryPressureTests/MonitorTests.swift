@@ -99,11 +99,11 @@ import Testing
         await withTaskGroup(of: Void.self) { group in
             for task in 0..<8 {
                 group.addTask {
-                    for step in 0..<200 {
+                    for step in 0..<100 {
                         cache.insert(step, for: .init(task * 1000 + step), cost: 10)
                         if step % 50 == 0 { monitor.start() }
                         if step % 50 == 25 { monitor.stop() }
-                        if step % 100 == 60 { monitor.report(.critical) }
+                        if step % 50 == 30 { monitor.report(.critical) }
                     }
                 }
             }

@@ -188,10 +188,20 @@ public enum HostileImages {
     }
 
     public static func repeated(_ part: [UInt8], _ count: Int) -> [UInt8] {
-        var bytes = part
-        // Whole arrays are appended at once, their elements one after the other.
-        while bytes.count < part.count * count { bytes += bytes }
-        return Array(bytes[..<(part.count * count)])
+        let size = part.count * count
+        guard size > 0 else { return [] }
+        return [UInt8](unsafeUninitializedCapacity: size) { bytes, filled in
+            let bytes = UnsafeMutableRawBufferPointer(bytes)
+            bytes.copyBytes(from: part)
+            filled = part.count
+            // In blocks, not byte by byte: each is the whole before it.
+            while filled < size {
+                let length = min(filled, size - filled)
+                UnsafeMutableRawBufferPointer(rebasing: bytes[filled..<filled + length])
+                    .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<length]))
+                filled += length
+            }
+        }
     }
 
     private static func zeros(_ count: Int) -> [UInt8] { [UInt8](repeating: 0, count: count) }
