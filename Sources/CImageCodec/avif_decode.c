@@ -69,7 +69,7 @@ icodec_avif *icodec_avif_open(const uint8_t *bytes, size_t count, const icodec_l
     return NULL;
 }
 
-/// The effect of a rotation (anticlockwise, by quarters) and a mirroring after it, in Exif's numbers.
+/// The Exif orientation for the image's rotation (anticlockwise, in quarter turns) and the mirroring after it.
 static int32_t orientation(const avifImage *image) {
     static const int32_t turned[4] = {1, 8, 3, 6};
     static const int32_t mirrored[4][2] = {{4, 2}, {5, 7}, {2, 4}, {7, 5}}; // mode 0: top and bottom, 1: left and right

@@ -7,7 +7,7 @@
 // bytes writes them; the next string overwrites the excess. Code widths grow as in giflib: with the first free code that needs another bit,
 // up to 12.
 
-/// The weight of one byte in an entry of the table, and the least entry of a string of more than seven bytes.
+/// The top byte of a table entry has the length of its string in bits: the entry of one byte, and the smallest of more than seven bytes.
 static const uint64_t one_byte = 8ull << 56, long_string = 64ull << 56;
 
 void icodec_lzw_start(icodec_lzw *lzw, uint32_t size) {

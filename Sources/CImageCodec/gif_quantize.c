@@ -65,7 +65,7 @@ static void find_cut(box *box, const gif_point *points) {
     for (int axis = 0; axis < 3; axis++) try_axis(box, points, axis);
 }
 
-/// Cuts a box: it keeps one side.
+/// Cuts a box in two: it keeps the lower side, and the other one is returned.
 static box cut(box *from, gif_point *points) {
     gif_point *low = points + from->first, *high = low + from->count;
     while (low < high) {

@@ -62,7 +62,7 @@ bool icodec_gif_put_header(
 
 enum { gif_header_size = 13 + 768 + 19 };
 
-/// Writes a file's header, with the table of frames that have none of their own, and returns its size, of at most `gif_header_size`.
+/// Writes a file's header, with the colour table for frames without one, and returns its size, at most `gif_header_size`.
 size_t icodec_gif_header(
     uint8_t *to, uint32_t width, uint32_t height, const gif_palette *palette, bool is_animated, uint32_t loops);
 

@@ -8,7 +8,7 @@
 #include "libheif_calls.h"
 #include "yuv_rows.h"
 
-/// A side by which a tile may be larger than its image: those of phones are of 512 x 512 pixels.
+/// The number of pixels by which a side of a tile may exceed the image. Tiles of phones have 512 x 512 pixels.
 enum { tile_side = 512 };
 
 struct icodec_heif {
@@ -169,14 +169,14 @@ static uint8_t *plane(const icodec_heif *heif, enum heif_channel channel, uint32
     return is_right ? bytes : NULL;
 }
 
-/// A plane in which each row has chroma of its own, of one that has it for every other row. NULL when memory is short.
+/// Copies a plane that has chroma for every other row into one that has chroma for each row. NULL if memory is short.
 static uint8_t *spread(const icodec_heif *heif, const uint8_t *from, uint32_t stride, size_t row) {
     uint8_t *into = malloc(row * heif->height);
     for (uint32_t y = 0; into && y < heif->height; y++) memcpy(into + y * row, from + (size_t)(y / 2) * stride, row);
     return into;
 }
 
-/// The numbers by which planes become R, G and B. Without them: those of JFIF, as in libheif.
+/// Reads the coefficients for converting planes to RGB from the file; the default is JFIF's, as in libheif.
 static void take_numbers(icodec_heif *heif) {
     avifImage *image = heif->image;
     image->yuvRange = AVIF_RANGE_FULL;

@@ -31,8 +31,8 @@ package final class DiskStore: Sendable {
     /// An index that is damaged or of another program is moved aside with a warning and replaced by an empty one. Body folders are not
     /// listed.
     ///
-    /// - Throws: ``StoreError/Code/newer``, ``StoreError/Code/busy``, ``StoreError/Code/foreign``, ``StoreError/Code/absent``, ``StoreError/Code/notWritable``, ``StoreError/Code/invalidCapacity``, ``StoreError/Code/full``,
-    ///   ``StoreError/Code/io``.
+    /// - Throws: ``StoreError/Code/newer``, ``StoreError/Code/busy``, ``StoreError/Code/foreign``, ``StoreError/Code/absent``,
+    ///   ``StoreError/Code/notWritable``, ``StoreError/Code/invalidCapacity``, ``StoreError/Code/full``, ``StoreError/Code/io``.
     package init(directory: String, configuration: StoreConfiguration = StoreConfiguration()) throws(StoreError) {
         if let capacity = configuration.capacity, capacity < StoreConfiguration.minimumCapacity {
             throw StoreError(

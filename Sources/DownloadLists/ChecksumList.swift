@@ -63,7 +63,7 @@ package struct ChecksumList: Sendable {
         }
     }
 
-    /// Returns true for a line of the signature, or of what is around a signed text.
+    /// Returns true for a line of the signature, or of the armor around a signed text.
     private mutating func passesOver(
         _ text: some StringProtocol, _ position: ListPosition
     ) throws(ListError) -> Bool {

@@ -28,7 +28,7 @@ package struct ListedDownload: Sendable, Equatable {
         }
     }
 
-    /// The best first; never empty.
+    /// The URLs of the file, the best first. Never empty.
     package var sources: [Source]
     /// The file's path below the folder that the files are put into. Without `..`, empty parts and control characters.
     package var output: String?

@@ -40,9 +40,9 @@ extension DownloadCache {
     /// file unless it is unchanged (`If-None-Match`, `If-Modified-Since`: section 13).
     ///
     /// The response comes from the store, or from a partial or running download as soon as that has the range. Otherwise the missing blocks
-    /// of the range, of 256 KiB, are requested and stored. A conditional request, and a range of a response without a strong validator, download the whole
-    /// file as in ``file(for:)-(FileRequest)``. HEAD downloads no body; its response updates or invalidates the stored one (RFC 9111
-    /// section 4.3.5).
+    /// of the range, of 256 KiB, are requested and stored. A conditional request, and a range of a response without a strong validator,
+    /// download the whole file as in ``file(for:)-(FileRequest)``. HEAD downloads no body; its response updates or invalidates the stored
+    /// one (RFC 9111 section 4.3.5).
     ///
     /// - Throws: The errors of ``file(for:)-(FileRequest)``, including error statuses of the origin. For `only-if-cached`, the result may
     ///   be a 504 response.

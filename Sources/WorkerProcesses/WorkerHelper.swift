@@ -5,7 +5,7 @@ import Glibc
 /// A helper process (``HelperProgram``), which forks the workers of this program.
 final class WorkerHelper: Sendable {
     private let process: ChildProcess
-    /// nil once the helper has failed. The lock is held for a command and its answer.
+    /// `nil` once the helper has failed. The lock is held for a command and its answer.
     private let socket: Locked<MessageSocket?>
     private let hasFailed = Locked(false)
 

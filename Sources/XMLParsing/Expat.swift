@@ -32,7 +32,7 @@ struct Expat: Sendable {
 
     private static let library = DynamicLibrary("libexpat.so.1", Expat.init)
 
-    /// nil when it cannot be opened.
+    /// `nil` when it cannot be opened.
     static func opened() -> Expat? { library.functions() }
 
     private init?(_ symbols: DynamicLibrarySymbols) {

@@ -12,8 +12,8 @@ package import Digests
 ///
 ///     (the checksums)
 ///
-/// The blocks' checksums prove nothing by themselves: a control file may lie, and a rolling checksum with a few bytes of MD4 may collide. The digest of
-/// the whole file decides.
+/// The blocks' checksums prove nothing by themselves: a control file may lie, and a rolling checksum with a few bytes of MD4 may collide. The
+/// digest of the whole file decides.
 package struct ZsyncControl: Sendable, Equatable {
     /// The name for the file, without a folder.
     package var filename: String?

@@ -16,8 +16,8 @@
 extern "C" {
 #endif
 
-/// Opens libcurl, once for the process; thread-safe. NULL when it is there, else why it is not, until the thread's next call. It is tried
-/// again by the next call: a process without descriptors for a moment is not one without libcurl.
+/// Opens libcurl, once for the process; thread-safe. Returns NULL on success, otherwise the reason, which is valid until the thread's next
+/// call. The next call tries again, because descriptors may be missing only for a moment.
 const char *_Nullable clibcurl_load(void);
 
 /// Macros, and names that newer headers have: constants, for Swift.

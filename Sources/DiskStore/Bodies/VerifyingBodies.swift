@@ -49,7 +49,7 @@ extension DiskStore {
         return result
     }
 
-    /// nil if the entry was removed meanwhile.
+    /// Compares an entry's body with its checksum. `nil` if the entry was removed meanwhile.
     private func integrity(of entry: StoredEntry) throws(StoreError) -> EntryIntegrity? {
         let integrity = try examine(entry)
         if integrity.isIntact { return integrity }

@@ -105,8 +105,8 @@ extension DiskStore {
 
     /// Extends a reservation to `needed`, and with an unknown length beyond it, to reduce the number of calls.
     ///
-    /// A body of unknown length that has half of the capacity, or of the disk, evicts nothing more that is of use: it takes the room that is free. Whether
-    /// it fits in the end is unknown, and an endless one would otherwise empty the store.
+    /// A body of unknown length that has half of the capacity, or of the disk, evicts no further usable entry, and may use only free room.
+    /// An endless body would otherwise empty the store.
     func reserve(_ needed: Int64, for partial: Partial, isGrowing: Bool, size: Int64) throws(StoreError) {
         let (id, reserved) = (partial.id, partial.reserved)
         try checkLimit(size)

@@ -110,7 +110,7 @@ extension DiskStore {
 
     /// Calls a function until it returns `nil`, with turns for other callers in between.
     ///
-    /// - Parameter step: Its argument is the place that it returned last, behind which it goes on; `nil` in the first call.
+    /// - Parameter step: Its argument is the place that it returned last, after which it continues; `nil` in the first call.
     private func inSteps<Place: Sendable>(
         _ step: (Index, _ last: Place?) throws(StoreError) -> Place?
     ) throws(StoreError) {

@@ -16,7 +16,7 @@ final class Index {
     let fileSystem: FileSystemKind
     var budget: Budget
 
-    /// nil before the first use and after ``close()``.
+    /// `nil` before the first use and after ``close()``.
     var openCatalogue: Catalogue?
     /// The identity of the open index file. Another one at its path means that it was moved or deleted.
     var identity: FileStatus.Identity?

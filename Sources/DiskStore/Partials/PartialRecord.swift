@@ -60,7 +60,7 @@ struct PartialRecord: Equatable, Sendable {
         return bytes
     }
 
-    /// nil for a file that is not a complete record.
+    /// `nil` for a file that is not a complete record.
     init?(reading file: File) throws(StoreError) {
         guard let size = file.status?.size else { return nil }
         guard let fixed = try file.bytes(at: 0, count: Self.fixedSize), Array(fixed.prefix(8)) == Self.magic else {
@@ -118,7 +118,7 @@ struct PartialTail: Equatable, Sendable {
         return bytes
     }
 
-    /// nil if there is no valid tail.
+    /// `nil` if there is no valid tail.
     init?(_ bytes: [UInt8]) {
         guard bytes.count == PartialRecord.tailSize else { return nil }
         let numbers = bytes.withUnsafeBytes { raw in

@@ -77,7 +77,7 @@ package enum LifetimeSetting: String, Sendable, CaseIterable {
 package struct ResponsePattern: Sendable, Hashable {
     /// 404: 404...404; 4xx: 400...499; nil: all.
     private var statuses: ClosedRange<Int>?
-    /// nil: all.
+    /// `nil`: all.
     private var path: NamePattern?
     /// The length of the path's pattern in bytes.
     private var length = 0

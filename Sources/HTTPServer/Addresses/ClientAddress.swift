@@ -35,7 +35,7 @@ package struct ClientAddress: Sendable, Hashable, CustomStringConvertible {
 extension NetworkAddress {
     private static let mapped = NetworkAddress("::ffff:0.0.0.0")
 
-    /// The IPv4 address of an IPv4-mapped one; any other unchanged.
+    /// The IPv4 address of an IPv4-mapped IPv6 address; other addresses are unchanged.
     var withoutMapping: NetworkAddress {
         guard let mapped = Self.mapped, begins(mapped, bits: 96) else { return self }
         return embedded(at: 12)

@@ -29,7 +29,7 @@ package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
         self.port = Int(port)
     }
 
-    /// nil: the address has no port.
+    /// `nil`: the address has no port.
     init?(_ address: SocketAddress) {
         guard let host = address.ipAddress, let port = address.port else { return nil }
         self.init(host: host, port: port)

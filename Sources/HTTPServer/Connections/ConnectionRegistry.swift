@@ -25,7 +25,7 @@ package final class ConnectionRegistry: Sendable {
         var whenEmpty: CheckedContinuation<Void, Never>?
     }
 
-    /// nil if the connection is not attributed to a client.
+    /// `nil` if the connection is not attributed to a client.
     private struct Client { var name: String? }
 
     /// The reason for which a connection is not served.

@@ -13,7 +13,7 @@ package struct HostField: Hashable, Sendable {
     package let host: Host
     package let port: UInt16?
 
-    /// nil if it is invalid.
+    /// `nil` if it is invalid.
     package init?(_ text: some Collection<UInt8>) {
         guard text.first == UInt8(ascii: "[") else {
             let name = text.prefix { $0 != .colon }

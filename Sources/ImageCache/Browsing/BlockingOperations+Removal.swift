@@ -46,7 +46,7 @@ extension BlockingOperations {
     ///
     /// - Parameters:
     ///   - scope: The scope to invalidate on machines that share the remote store.
-    ///   - places: ``RemovalTarget/places``.
+    ///   - places: URLs without a query whose responses to equivalent URLs are removed too (``RemovalTarget/places``).
     func remove(
         _ scope: RemoteInvalidation?, where matches: (String) -> Bool, places: [String] = []
     ) throws(ImageCacheError) -> RemovalResult {

@@ -13,7 +13,8 @@ typealias FetchPool = SharedTaskPool<FetchKey, Fetch, CachedFile>
 /// A fetch answers one resolved request, from the store or from the origin, and all equal requests that arrive meanwhile.
 ///
 /// * **Consumers.** A file (``Download``), an original of an image, and a response that a proxy forwards are subscribers of the same pool
-///   (``FetchPool``). A file waits for the fetch's outcome. A response begins with ``start``, as soon as the head is known, and follows ``bodyProgress``.
+///   (``FetchPool``). A file waits for the fetch's outcome. A response begins with ``start``, as soon as the head is known, and follows
+///   ``bodyProgress``.
 /// * **Joining.** A subscriber joins a fetch with an equal key (``FetchKey``): the same request, begun in the same epoch of its resource. A
 ///   response also follows a fetch with another key, such as a thumbnail's original, if the head (``followable``) answers the request too and the
 ///   terms allow it (``FetchTerms``). A fetch whose response must not be stored is withdrawn from the pool, and serves its first subscriber alone.

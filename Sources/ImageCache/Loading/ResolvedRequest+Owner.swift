@@ -10,8 +10,8 @@ extension ResolvedRequest {
         case everybody
         /// Requests of the owner: the key contains the name that the caller gives, or a fingerprint of all the credentials.
         case owner
-        /// Only this request: no key contains cookies, certificates, the contents of `.netrc` or passwords. Two users may have the same name, and two machines
-        /// may have different files with the same name.
+        /// Only this request: no key contains cookies, certificates, the contents of `.netrc` or passwords. Two users may have the same name,
+        /// and two machines may have different files with the same name.
         case unknown
     }
 

@@ -133,7 +133,7 @@ final class MirroredRun {
         return announcedDigest != nil
     }
 
-    /// True if a digest identifies the whole body even if somebody forged it. Otherwise announced mirrors are ignored (RFC 6249 section 6).
+    /// True if a digest identifies the whole body even against forgery. Otherwise announced mirrors are ignored (RFC 6249 section 6).
     private var isIdentified: Bool { transport.digest?.algorithm.isCollisionResistant ?? (announcedDigest != nil) }
 
     private func putAside(

@@ -100,7 +100,7 @@ package struct PinDownload: Sendable {
             request.noStoreBehavior = .fail
             if member.isPresent, member.checked > 0 { request.policy = .reloadRevalidatingCacheData }
             let file = try await cache.file(for: request)
-            // A response to an equivalent URL or for everybody, or an equal body, is stored under another key, which the pin does not hold.
+            // A response to an equivalent URL or without an owner, or an equal body, is stored under another key, which the pin does not hold.
             if !member.isPresent, file.body.entry.key != member.key, request.policy != .returnCacheDataDontLoad {
                 request.policy = .reloadIgnoringLocalCacheData
                 _ = try await cache.file(for: request)

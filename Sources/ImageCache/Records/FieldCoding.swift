@@ -59,7 +59,7 @@ struct FieldReader {
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     var isAtEnd: Bool { position == bytes.count }
-    /// True if at most zeros follow.
+    /// True if only zeros follow, or nothing.
     var isAtPadding: Bool { bytes[position...].allSatisfy { $0 == 0 } }
     /// The unread bytes.
     var rest: [UInt8] { Array(bytes[position...]) }

@@ -70,7 +70,7 @@ struct EntropyBits {
             && bytes.unsafeLoad(fromByteOffset: position + 1, as: UInt8.self) == marker
     }
 
-    /// The bits after the zeros that some cameras write behind the last block; these bits if there is anything else.
+    /// Skips the zero bytes that some cameras write after the last block. Returns these bits unchanged if other bytes follow the block.
     func passingZeros(_ bytes: RawSpan) -> EntropyBits {
         let (part, whole) = (left & 7, left & ~7)
         guard (8..<64).contains(left), (buffer << UInt64(part)) >> UInt64(64 - whole) == 0 else { return self }

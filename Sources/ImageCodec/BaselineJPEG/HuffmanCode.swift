@@ -8,7 +8,7 @@ struct HuffmanCode {
     /// A code: its length in bits times 256, plus its symbol; 0: no code. First the codes of up to 13 bits, by their 13
     /// bits; then the longer ones, which are the largest, by 16 bits from `firstLong` on.
     private(set) var entries: [UInt16]
-    /// The smallest 16 bits that start with a longer code, or with no code.
+    /// The smallest value of 16 bits that begins with a longer code, or with none.
     private(set) var firstLong = 1 << 16
 
     /// Returns nil for a table without codes, or one that libjpeg rejects: codes that do not fit, or consist only of ones.

@@ -8,8 +8,8 @@ extension ImageEncoder {
         public var isLossless = false
         /// 0 (fast) … 6 (small). Default 4.
         public var effort = 4
-        /// The most bytes that the file may have, unless `isLossless`. Its quality is lowered for that as far as needed, to 10 at most; the smallest file then may
-        /// still be larger. Default: no limit.
+        /// The size limit of the file in bytes, unless `isLossless`. The quality is lowered as far as needed, but not below 10; the smallest
+        /// file may still be larger. Default: no limit.
         public var maxBytes: Int?
 
         public init(quality: Double = 80, isLossless: Bool = false) {

@@ -36,7 +36,7 @@ final class NegativeResponses<OriginalState: Sendable>: Sendable {
 
         private let url: String
         private let owner: String?
-        /// nil: all images of the original.
+        /// `nil`: all images of the original.
         private let result: Result?
 
         init(_ operation: ImageOperation, isOfOriginal: Bool) {

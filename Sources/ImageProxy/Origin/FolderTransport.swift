@@ -11,8 +11,9 @@ package import Transfer
 ///
 /// * Paths are opened by openat2(2) with `RESOLVE_BENEATH`, so that neither `..` nor a symbolic link leads out of the folder. Files with a name that
 ///   begins with a dot, what lies below such a folder, folders and special files are 404; a file without permission to read is 403.
-/// * Responses give no lifetime (``OriginGate`` does). They have `Content-Length`, `Last-Modified` and an `ETag` of inode, size and time of change, which is weak for a second after a change.
-///   Conditions and ranges are evaluated (RFC 9110 sections 13 and 14). Methods other than GET and HEAD are 405.
+/// * Responses give no lifetime (``OriginGate`` does). They have `Content-Length`, `Last-Modified` and an `ETag` of inode, size and time of
+///   change, which is weak for a second after a change. Conditions and ranges are evaluated (RFC 9110
+///   sections 13 and 14). Methods other than GET and HEAD are 405.
 /// * A file that changes while it is read is read again, up to three times; then it is a cut body (``TransferError/Code/cut``). A change is noticed by
 ///   the times of content and inode.
 /// * The folder is opened for each request: it may be replaced, and is 503 while it is not there.
@@ -169,7 +170,7 @@ private final class OpenFile {
         let size: Int64
         /// Nanoseconds since 1970.
         let contentChanged: Int64
-        /// That of the inode: programs set the other one back.
+        /// The time of change of the inode, in nanoseconds since 1970. Programs cannot set it back.
         let inodeChanged: Int64
 
         init(_ status: stat) {

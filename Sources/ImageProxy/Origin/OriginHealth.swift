@@ -24,14 +24,14 @@ package final class OriginHealth: Sendable {
 
     /// A transfer that was admitted.
     struct Admission {
-        /// nil if the breaker is disabled.
+        /// `nil` if the breaker is disabled.
         let permit: OriginBreaker.Permit?
         let began: ContinuousClock.Instant
     }
 
     private struct State {
         var breaker: OriginBreaker
-        /// nil disables the breaker.
+        /// `nil` disables the breaker.
         var limits: OriginBreaker.Limits?
         var failures = 0
         var openings = 0

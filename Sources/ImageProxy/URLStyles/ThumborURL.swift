@@ -7,7 +7,7 @@ struct ThumborURL {
     private var options = TranslatedOptions()
     private var fitsIn = false
     private var stretches = false
-    /// nil: as the service does without a filter.
+    /// `nil`: as the service does without a filter.
     private var enlarges: Bool?
     private var fill: String?
     /// The point of `focal`, which means something only where the image is cropped.

@@ -11,7 +11,7 @@ struct CacheMetrics: Sendable {
     var images: ImageStatistics
     var hotResponses: MemoryCacheStatistics
     var running: Int
-    /// nil without a shared store; its metrics are then omitted.
+    /// `nil` without a shared store; its metrics are then omitted.
     var remote: RemoteMetrics?
 
     /// Reads the current values.

@@ -25,7 +25,7 @@ extension Problem {
         var usedBytes: Int64 = 0
         var capacity: Int64 = 0
         var freeSpace = Int64.max
-        /// nil without a shared store.
+        /// `nil` without a shared store.
         var hasRemote: Bool?
         /// False while no worker can be started; nil if images are decoded in the service's own process.
         var hasWorkers: Bool? = true

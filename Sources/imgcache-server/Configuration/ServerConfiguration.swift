@@ -16,7 +16,7 @@ struct ServerConfiguration: Sendable {
     /// Host names of the service in addition to those in the origins' patterns: `host` or `host:port`, with a leading `*.` for all
     /// subdomains.
     var publicHosts: [String] = []
-    /// nil disables the admin listener.
+    /// `nil` disables the admin listener.
     var admin: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8081)
 
     /// Host names that the admin listener accepts in addition to its own, `localhost` and addresses.

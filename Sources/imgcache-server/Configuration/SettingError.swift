@@ -3,7 +3,7 @@ struct SettingError: Error, CustomStringConvertible, Sendable, Hashable {
     /// The source: a file's path, an environment variable, an option; nil if unknown.
     var source: String?
     var setting: String
-    /// nil if there is none, or if it is a secret.
+    /// `nil` if there is none, or if it is a secret.
     var value: String?
     var problem: String
     /// True if the cause may be temporary: an address in use, a full disk.

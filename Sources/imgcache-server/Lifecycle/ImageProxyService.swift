@@ -159,7 +159,7 @@ struct ServerParts: Sendable {
     let adminToken: Locked<String?>
     let log: AccessLog
     let metrics: ServerMetrics
-    /// nil if requests are not traced.
+    /// `nil` if requests are not traced.
     let spans: SpanExporter?
     let listener: Listener
     /// The current origins.

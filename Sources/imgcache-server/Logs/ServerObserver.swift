@@ -8,7 +8,7 @@ struct ServerObserver: RequestObserver {
     let metrics: ServerMetrics
     let ranking: RequestRanking
     let log: AccessLog
-    /// nil if requests are not traced.
+    /// `nil` if requests are not traced.
     let spans: SpanExporter?
 
     func requestRefused(_ reason: RequestError.Reason) { metrics.refused(reason) }

@@ -9,7 +9,7 @@ import ImageCache
 /// Opened on first use, and deleted at the end of the run unless it contains resumable downloads or another run with the same target uses
 /// it. The last run deletes it.
 final class FallbackCache: Sendable {
-    /// nil for a temporary folder of this run.
+    /// `nil` for a temporary folder of this run.
     private let directory: String?
     private let open: @Sendable (_ directory: String) throws -> DownloadCache
     private let cache = Locked<DownloadCache?>(nil)

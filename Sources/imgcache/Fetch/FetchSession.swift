@@ -7,7 +7,7 @@ import ImageCache
 
 /// The cache of one run, and the handling of one URL.
 final class FetchSession: Sendable {
-    /// nil if the cache is not writable and therefore bypassed.
+    /// `nil` if the cache is not writable and therefore bypassed.
     private let cache: DownloadCache?
     /// The cache for files that the store cannot take; nil if a path in the store is requested.
     private let fallback: FallbackCache?

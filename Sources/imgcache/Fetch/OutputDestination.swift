@@ -196,7 +196,7 @@ enum OutputDestination: Sendable {
     }
 
     private static func check(folder: String, for path: String) throws {
-        // With the slash, a file is no directory, whoever may write it.
+        // With the slash, access(2) fails for a file, even a writable one.
         guard access(folder + "/", W_OK | X_OK) != 0 else { return }
         let name = folder == "." ? "the current directory" : "the directory \(folder)"
         let reason =

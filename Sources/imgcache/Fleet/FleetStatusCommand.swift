@@ -13,7 +13,7 @@ struct FleetStatusCommand: AsyncParsableCommand {
     private struct Report: Encodable {
         var honoursConditions: Bool
         var probeSeconds: Double
-        /// nil if the store does not report it.
+        /// `nil` if the store does not report it.
         var expires: Bool?
         var classes: [String: ObjectCount]
 

@@ -26,7 +26,7 @@ struct ProgressLine: Equatable, Sendable {
     var name: String
     /// The number of available bytes, also from earlier runs.
     var received: Int64 = 0
-    /// nil if unknown, as for a chunked response.
+    /// `nil` if unknown, as for a chunked response.
     var total: Int64?
     var resumedFrom: Int64 = 0
     var activity = Activity.receiving(bytesPerSecond: nil)

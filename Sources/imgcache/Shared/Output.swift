@@ -113,7 +113,7 @@ enum Output {
         isBackground(getpgrp(), foreground: tcgetpgrp(descriptor))
     }
 
-    /// - Parameter foreground: The answer of tcgetpgrp(3): -1 for what is not the terminal of this process, and 0 for a group of another
+    /// - Parameter foreground: The result of tcgetpgrp(3): -1 if it is not the terminal of this process, and 0 for a group of another
     ///   container.
     static func isBackground(_ group: pid_t, foreground: pid_t) -> Bool { foreground > 0 && foreground != group }
 }

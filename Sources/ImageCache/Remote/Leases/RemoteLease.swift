@@ -7,7 +7,7 @@ import Transfer
 final class RemoteLease: Sendable {
     private struct State {
         var isReleased = false
-        /// True while the store is told that the lease is in use.
+        /// True while the lease is renewed at the store.
         var isRenewing = false
         var keeper: Task<Void, Never>?
     }

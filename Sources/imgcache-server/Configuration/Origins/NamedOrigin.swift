@@ -49,7 +49,7 @@ struct ConfiguredOrigin {
     var name: String
     var patterns: [OriginPattern]
     var configuration: ServerConfiguration
-    /// nil for the origin of the setting `origin`.
+    /// `nil` for the origin of the setting `origin`.
     var named: NamedOrigin?
 }
 

@@ -156,7 +156,7 @@ extension ServerConfiguration {
             limits, Dictionary(lifetimeRules.values.map { ($0.pattern, $0.rule) }) { first, _ in first })
     }
 
-    /// nil disables the breaker.
+    /// `nil` disables the breaker.
     fileprivate var breakerLimits: OriginBreaker.Limits? {
         guard breakerFailures > 0 else { return nil }
         var limits = OriginBreaker.Limits()
