@@ -29,14 +29,14 @@ package struct NewEntry: Sendable {
     /// ``StoreError/Code/outdated`` if it is no longer current. `nil`: the entry is stored in any case, and changes no
     /// generation.
     package var generation: Generation?
-    /// When the body is of no use any more: it is expired, and there is no way to have it confirmed. Then it is evicted before all
-    /// that is not. `nil`, the default: never.
+    /// The time from which the body is useless: it is expired, and cannot be confirmed. Then it is evicted before all others.
+    /// `nil`, the default: never.
     package var expires: Date?
     /// The version of the application that the body is for, or `nil` (default) for any. ``DiskStore/removeVersions(except:)`` removes the
     /// bodies of other versions.
     package var version: String?
     /// The format of the value that the body is; ``DiskStore/removeFormats(except:)`` removes the other versions of its type. `nil`,
-    /// the default: it is no value, or its format has no version.
+    /// the default: it is not a value, or its format has no version.
     package var format: ValueFormat?
     /// The body's SHA-256, where it was verified. `nil`, the default: not known.
     package var sha256: [UInt8]?

@@ -18,7 +18,7 @@ extension DownloadCache {
         public var rules = CacheRules()
 
         /// The maximum number of stored variants of one URL (`Vary`, RFC 9111 section 4.1); the least recently used are evicted first.
-        /// Default 64.
+        /// Default 64. Otherwise a client that invents values could fill the store with variants of one URL.
         public var maxVariants = 64
 
         /// A store shared with other machines, in which files are looked up before they are requested from the origin. Default: none. See

@@ -5,7 +5,7 @@ extension DecodedImage {
     /// The image with another one on it, whose upper left is at x, y; parts beyond the edges are cut off.
     ///
     /// - Parameter opacity: 0 to 1, a factor of the other image's own.
-    /// - Throws: `invalidArgument` for an opacity that is no number, `outOfMemory`, and the errors of `budget`.
+    /// - Throws: `invalidArgument` for an opacity that is not a number, `outOfMemory`, and the errors of `budget`.
     public func overlaid(
         with other: DecodedImage, x: Int, y: Int, opacity: Double = 1, within budget: ImageBudget = .unlimited
     ) throws(ImageCodecError) -> DecodedImage {

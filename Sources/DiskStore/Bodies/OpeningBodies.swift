@@ -101,7 +101,7 @@ extension DiskStore {
         } catch  where error.code == .busy {
             return nil
         }
-        // It may have been evicted or replaced meanwhile, which is no damage.
+        // It may have been evicted or replaced meanwhile, which is not damage.
         if isRemoved {
             configuration.logger.warning(
                 "an entry was dropped: \(reason)", metadata: ["url": "\(entry.url)", "path": "\(paths.body(entry.id))"])

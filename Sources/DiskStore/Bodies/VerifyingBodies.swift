@@ -53,7 +53,7 @@ extension DiskStore {
     private func integrity(of entry: StoredEntry) throws(StoreError) -> EntryIntegrity? {
         let integrity = try examine(entry)
         if integrity.isIntact { return integrity }
-        // Evicted or replaced meanwhile, which is no damage.
+        // Evicted or replaced meanwhile, which is not damage.
         return try withIndex { (index) throws(StoreError) in try index.exists(entry.id) } ? integrity : nil
     }
 

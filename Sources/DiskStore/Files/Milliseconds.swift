@@ -12,7 +12,7 @@ extension Date {
         return value.isFinite && abs(value) < 9e15 ? Int64(value) : 0
     }
 
-    /// The date as an end; `nil` for one that is too late for the index, which is no end.
+    /// The date as an end; `nil`, which means no end, for one that is too late for the index.
     var expiry: Int64? { timeIntervalSince1970 < 9e12 ? milliseconds : nil }
 }
 

@@ -122,7 +122,7 @@ enum FormData {
         }
     }
 
-    /// Bytes that are no UTF-8 become U+FFFD.
+    /// Bytes that are not UTF-8 become U+FFFD.
     static func decoded(_ text: Substring.UTF8View) -> [UInt8] {
         let spaced = text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
         return Array(String(decoding: PercentEncoding.decoded(spaced), as: UTF8.self).utf8)

@@ -19,7 +19,7 @@ public struct EntityTag: Sendable, Hashable {
         self.isWeak = isWeak
     }
 
-    /// Parses a field's value. A value that is not UTF-8 is no tag, even if its text resembles one.
+    /// Parses a field's value. A value that is not UTF-8 is invalid, even if its text resembles one.
     package init?(_ field: HTTPField) {
         guard let tag = field.withUnsafeBytesOfValue({ EntityTag($0[...]) }) else { return nil }
         self = tag

@@ -27,7 +27,7 @@ package struct URLStyle: Sendable {
         /// Reads the keys of a style, one a line: imgproxy's key and salt in hexadecimal with a space between them, the others' key as text. Empty
         /// lines, and those that begin with `#`, are skipped.
         ///
-        /// - Returns: nil if a line is no key, or there is none.
+        /// - Returns: `nil` if a line is not a key, or there is none.
         package static func all(in text: String, for style: Name) -> [Key]? {
             var keys: [Key] = []
             for line in text.split(whereSeparator: \.isNewline) where !line.hasPrefix("#") {

@@ -9,7 +9,7 @@ struct OriginLocation {
     let base: OriginBase
     /// The host and port that the URL names.
     let endpoint: AddressPolicy.Endpoint?
-    /// `nil` for an origin that is no bucket.
+    /// `nil` for an origin that is not a bucket.
     let bucket: S3Location?
     /// The absolute path of a folder; nil for an origin that is none.
     let folder: String?
