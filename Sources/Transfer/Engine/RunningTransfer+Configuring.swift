@@ -9,8 +9,7 @@ import HTTPTypes
 /// 2 MiB, because many transfers at a time are mostly small, and the memory of each buffer is new to the process.
 private func receiveBufferSize(among transfers: Int, rateLimit: Int64?) -> Int {
     let share = min(512 << 10, max(32 << 10, (2 << 20) / max(transfers, 1)))
-    // A rate-limited transfer reads small pieces for an even flow, and pauses after each: libcurl's own limit is applied after it has emptied
-    // the socket's buffer, which may hold megabytes. libcurl requires at least 1 KiB.
+    // A rate-limited transfer reads small pieces for an even flow. libcurl requires at least 1 KiB.
     return rateLimit.map { max(1024, min(Int(clamping: $0 / 8), share)) } ?? share
 }
 
