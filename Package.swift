@@ -161,7 +161,7 @@ let package = Package(
         .target(
             name: "ImageProxy",
             dependencies: [
-                "CLinux", "Digests", "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache",
+                "CLinux", "Digests", "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageEffects",
                 "ConcurrencyPrimitives",
                 "RemoteStore", "Transfer", "URLSigning", "Units", "Zsync",
                 httpTypes,
@@ -314,8 +314,8 @@ let package = Package(
         .testTarget(
             name: "ImageProxyTests",
             dependencies: [
-                "ConcurrencyPrimitives", "HTTPServer", "ImageCache", "ImageProxy", "TestSupport", "Transfer",
-                "URLSigning",
+                "ConcurrencyPrimitives", "HTTPServer", "ImageCache", "ImageEffects", "ImageProxy", "TestSupport",
+                "Transfer", "URLSigning",
                 httpTypes,
                 nioCore,
             ],

@@ -23,6 +23,13 @@ public struct ImageWatermark: Sendable, Hashable {
         digest = "\(image.width)x\(image.height)-\(text)"
     }
 
+    /// The decoder of a watermark's file, which has at most 16 megapixels.
+    package static var decoder: ImageDecoder {
+        var decoder = ImageDecoder()
+        decoder.limits.pixels = 16 << 20
+        return decoder
+    }
+
     /// All properties that affect the result.
     var identity: String { "watermark(\(digest),\(position),\(scale),\(opacity))" }
 

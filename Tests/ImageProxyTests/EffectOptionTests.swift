@@ -1,4 +1,5 @@
 import ImageCache
+import ImageEffects
 import Testing
 
 @testable import ImageProxy
@@ -8,14 +9,14 @@ struct EffectOptionTests {
     @Test func `effect options are read as written, including the comma of a focal point`() throws {
         let options = try ImageOptions(
             "w=9,h=9,fp=0.3,0.75,fit=cover,trim=12,r=4,wm=logo,wm-scale=30,wm-opacity=50,wm-position=top")
-        #expect(options.focalPoint == .focus(x: 0.3, y: 0.75) && options.decodedSizing == .fit(4096, 4096))
+        #expect(options.effects.focalPoint == .focus(x: 0.3, y: 0.75) && options.decodedSizing == .fit(4096, 4096))
         #expect((options.effects.trim, options.effects.radius, options.effects.watermark) == (12, 4, "logo"))
         #expect((options.effects.watermarkScale, options.effects.watermarkOpacity) == (30, 50))
         #expect(options.effects.watermarkPosition == .top)
         for text in ["fp=0.3x0.75,w=9,h=9,fit=crop", "w=9,h=9,fit=crop,fp=0.3%2C0.75", "w=9,fp=0.3,0.75,h=9,fit=crop"] {
             #expect(try ImageOptions(text).sizing?.position == .focus(x: 0.3, y: 0.75), "\(text)")
         }
-        #expect(try ImageOptions("w=9,r=max").effects.radius == ImageEffects.greatestRadius)
+        #expect(try ImageOptions("w=9,r=max").effects.radius == ImageOperations.greatestRadius)
     }
 
     @Test(arguments: [

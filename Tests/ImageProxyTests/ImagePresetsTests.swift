@@ -124,7 +124,7 @@ struct ImageRestrictionsTests {
             }
             #expect(option.message.contains(problem), "\(option.message)")
         }
-        #expect(try check("w=5,h=5,blur=3") { $0.blurs = [3] }.blur == 3)
+        #expect(try check("w=5,h=5,blur=3") { $0.blurs = [3] }.effects.blur == 3)
         #expect(try check("w=5") { $0.qualities = [50] }.quality == 80)
     }
 }

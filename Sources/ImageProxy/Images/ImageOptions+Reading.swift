@@ -1,6 +1,7 @@
 import HTTPSemantics
 import HTTPServer
 import ImageCache
+import ImageEffects
 
 /// An invalid option in an image's URL.
 struct ImageOptionError: Error, Equatable {
@@ -47,7 +48,7 @@ extension ImageOptions {
                 throw .option(given, "is unknown; known are \(Self.knownNames)")
             }
             guard seen.insert(name).inserted else { throw .option(given, "is specified more than once") }
-            try read(name, given, value)
+            do throws(OptionValueError) { try read(name, value) } catch { throw .option(given, error.problem) }
         }
         if frame != nil { keepsAnimation = false }
         return seen
@@ -57,25 +58,23 @@ extension ImageOptions {
         "width": "width", "w": "width", "height": "height", "h": "height", "fit": "fit", "format": "format",
         "f": "format", "quality": "quality", "q": "quality", "max-bytes": "max-bytes", "dpr": "dpr",
         "gravity": "gravity", "g": "gravity",
-        "position": "gravity", "background": "background", "bg": "background", "blur": "blur", "metadata": "metadata",
-        "frame": "frame", "anim": "anim",
-    ].merging(effectNames) { name, _ in name }
+        "position": "gravity", "background": "background", "bg": "background", "metadata": "metadata", "frame": "frame",
+        "anim": "anim", "r": "radius", "wm": "watermark", "pd": "padding",
+    ].merging(ImageOperations.names.map { ($0, $0) }) { name, _ in name }
 
     /// The long names of all options.
     private static let knownNames = Set(names.values).sorted().joined(separator: ", ")
 
-    private mutating func read(
-        _ name: String, _ given: some StringProtocol, _ value: String
-    ) throws(ImageOptionError) {
-        func whole(_ range: ClosedRange<Int>) throws(ImageOptionError) -> Int { try Self.whole(value, range, given) }
-        func one<Choice: RawRepresentable & CaseIterable>(_: Choice.Type) throws(ImageOptionError) -> Choice
+    private mutating func read(_ name: String, _ value: String) throws(OptionValueError) {
+        func whole(_ range: ClosedRange<Int>) throws(OptionValueError) -> Int { try OptionValue.whole(value, range) }
+        func one<Choice: RawRepresentable & CaseIterable>(_: Choice.Type) throws(OptionValueError) -> Choice
         where Choice.RawValue == String {
             guard let choice = Choice(rawValue: value) else {
-                throw .option(given, "must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+                throw OptionValueError("must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
             }
             return choice
         }
-        if try readEffect(name, given, value) { return }
+        if try effects.read(name, value) { return }
         switch name {
         case "width":
             isWidthAuto = takesHints && value == "auto"
@@ -83,31 +82,32 @@ extension ImageOptions {
         case "height": height = try whole(1...Self.longestSide)
         case "fit":
             guard let named = Fit.allCases.first(where: { $0.names.contains(value) }) else {
-                throw .option(given, "must be one of \(Fit.allCases.flatMap(\.names).joined(separator: ", "))")
+                throw OptionValueError("must be one of \(Fit.allCases.flatMap(\.names).joined(separator: ", "))")
             }
             fit = named
         case "format": format = try one(Format.self)
         case "quality": quality = try whole(1...100)
         case "max-bytes": maxBytes = try whole(500...(16 << 20))
         case "dpr":
-            guard let ratio = Self.decimal(value[...], digits: 2), (0.5...4).contains(ratio) else {
-                throw .option(given, "must be a number from 0.5 to 4")
+            guard let ratio = OptionValue.decimal(value[...], digits: 2), (0.5...4).contains(ratio) else {
+                throw OptionValueError("must be a number from 0.5 to 4")
             }
             devicePixelRatio = ratio
         case "gravity":
-            guard let position = Self.position(value) else {
-                throw .option(given, "must be auto, entropy, center, a side, a corner such as top-left, or 0.5x0.5")
+            guard let position = ImageSizing.Position(option: value) else {
+                throw OptionValueError(
+                    "must be auto, entropy, center, a side, a corner such as top-left, or 0.5x0.5")
             }
             gravity = position
         case "background":
-            guard let color = Self.color(value) else { throw .option(given, "must be a colour such as ffcc00") }
+            guard let color = ImageSizing.Color(option: value) else {
+                throw OptionValueError("must be a colour such as ffcc00")
+            }
             background = color
-        case "blur": blur = try whole(1...250)
         case "frame": frame = try whole(0...999)
-        case "anim":
-            keepsAnimation = try Self.flag(value, given)
+        case "anim": keepsAnimation = try OptionValue.flag(value)
         default:
-            guard value == "keep" || value == "none" else { throw .option(given, "must be keep or none") }
+            guard value == "keep" || value == "none" else { throw OptionValueError("must be keep or none") }
             keepsMetadata = value == "keep"
         }
     }
@@ -130,52 +130,15 @@ extension ImageOptions {
         let area = Double(width ?? 0) * Double(height ?? 0) * squared
         // The width is not known until the client sends it.
         let width = isWidthAuto ? width ?? 1 : width
-        if blur > 0, width == nil || height == nil || area > Double(Self.largestBlurredArea) {
+        if effects.blur > 0, width == nil || height == nil || area > Double(Self.largestBlurredArea) {
             throw .option("blur", "requires a width and a height of at most \(Self.largestBlurredArea) pixels")
         }
-        if focalPoint != nil, fit != .cover, fit != .crop, effects.zoom == 1 {
+        if effects.focalPoint != nil, fit != .cover, fit != .crop, effects.zoom == 1 {
             throw .option("fp", "requires fit=cover, fit=crop or zoom")
         }
         if fit != .inside, width == nil, height == nil { throw .option("fit", "requires a width or a height") }
         if fit.needsBothSides, width == nil || height == nil {
             throw .option("fit", "requires a width and a height")
         }
-    }
-
-    static func position(_ text: String) -> ImageSizing.Position? {
-        switch text {
-        case "auto": return .attention
-        case "entropy": return .entropy
-        case "center", "centre": return .center
-        case "top": return .top
-        case "bottom": return .bottom
-        case "left": return .left
-        case "right": return .right
-        case "top-left": return .topLeft
-        case "top-right": return .topRight
-        case "bottom-left": return .bottomLeft
-        case "bottom-right": return .bottomRight
-        default:
-            let parts = text.split(separator: "x", omittingEmptySubsequences: false)
-            guard parts.count == 2, let x = share(parts[0]), let y = share(parts[1]) else { return nil }
-            return .at(x: x, y: y)
-        }
-    }
-
-    /// Parses `0`, `1`, `0.25`, `.25`.
-    static func share(_ text: Substring) -> Double? {
-        guard (1...20).contains(text.utf8.count), text != ".",
-            text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }), let share = Double(text)
-        else { return nil }
-        return (0...1).contains(share) ? share : nil
-    }
-
-    /// Parses `ffcc00`, `fc0`, with or without `#`; `white`, `black`.
-    private static func color(_ text: String) -> ImageSizing.Color? {
-        if text == "white" { return .white }
-        if text == "black" { return .black }
-        var digits = text.hasPrefix("#") ? String(text.dropFirst()) : text
-        if digits.utf8.count == 3 { digits = digits.reduce(into: "") { $0 += "\($1)\($1)" } }
-        return ImageSizing.Color(hexadecimal: "#" + digits)
     }
 }

@@ -1,4 +1,5 @@
 import ImageCache
+import ImageEffects
 
 /// The options of an image's URL, with the names of Cloudflare's image resizing: `w=256,h=256,fit=cover,format=auto`.
 ///
@@ -72,16 +73,13 @@ struct ImageOptions: Hashable, Sendable {
     var gravity = ImageSizing.Position.center
     /// The colour behind transparent pixels and around a padded image.
     var background: ImageSizing.Color?
-    /// The radius in pixels of the result, or 0 for none.
-    var blur = 0
     var keepsMetadata = false
     /// The frame of an animation to render as a still image. nil renders all frames if ``keepsAnimation`` is true, otherwise the first one.
     var frame: Int?
     /// False to render an animation as a still image.
     var keepsAnimation = true
-    /// The point that a crop keeps, or nil to use ``gravity``.
-    var focalPoint: ImageSizing.Position?
-    var effects = ImageEffects()
+    /// The other changes of the pixels. Their focal point, if there is one, replaces ``gravity``.
+    var effects = ImageOperations()
     /// True if client hints may choose what the URL leaves open.
     var takesHints = false
     /// True for `width=auto`: the width comes from a client hint.
@@ -113,7 +111,7 @@ extension ImageOptions {
         }
         sizing.allowsEnlargement = fit == .contain || fit == .cover || fit == .pad || fit == .fill
         // Use the default position where the position has no effect, so that it does not create another image.
-        sizing.position = fit == .cover || fit == .crop || fit.fillsBox ? focalPointInZoom ?? gravity : .center
+        sizing.position = fit == .cover || fit == .crop || fit.fillsBox ? effects.focalPointInZoom ?? gravity : .center
         sizing.devicePixelRatio = devicePixelRatio
         // A nil background is transparent if the format supports it.
         sizing.background = fit.fillsBox ? background : nil

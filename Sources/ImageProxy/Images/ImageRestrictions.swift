@@ -1,4 +1,5 @@
 import ImageCache
+import ImageEffects
 
 /// The values that URLs may ask for, in addition to presets and default options.
 ///
@@ -47,10 +48,14 @@ package struct ImageRestrictions: Sendable {
             throw .invalidOption(
                 .option("max-bytes", "is allowed in presets alone where widths are restricted"))
         }
-        if options.blur != base.blur, options.blur != 0, isRestricted || !blurs.isEmpty {
-            guard blurs.contains(options.blur) else { throw Self.failure("blur", blurs) }
+        let blur = options.effects.blur
+        if blur != base.effects.blur, blur != 0, isRestricted || !blurs.isEmpty {
+            guard blurs.contains(blur) else { throw Self.failure("blur", blurs) }
         }
-        if isRestricted, options.effects != base.effects {
+        // Blurs have their own list, and the focal point is a place.
+        var permitted = base.effects
+        (permitted.blur, permitted.focalPoint) = (blur, options.effects.focalPoint)
+        if isRestricted, options.effects != permitted {
             throw .invalidOption(
                 .option(
                     "trim, rotate, watermark or another effect",
@@ -75,7 +80,7 @@ package struct ImageRestrictions: Sendable {
         if case .at = options.gravity, options.gravity != base.gravity {
             throw .invalidOption(.option("gravity", "must be a name where widths are restricted"))
         }
-        if options.focalPoint != base.focalPoint || options.background != base.background {
+        if options.effects.focalPoint != base.effects.focalPoint || options.background != base.background {
             throw .invalidOption(
                 .option("fp or background", "is allowed in presets alone where widths are restricted"))
         }

@@ -51,8 +51,6 @@ struct WatermarkSetting: Sendable {
     /// - Throws: An error if the file is not an image of at most 16 megapixels.
     init(_ path: String) throws(ImageCodecError) {
         self.path = path
-        var decoder = ImageDecoder()
-        decoder.limits.pixels = 16 << 20
-        mark = ImageWatermark(try decoder.decode(ImageSource(path: path)))
+        mark = ImageWatermark(try ImageWatermark.decoder.decode(ImageSource(path: path)))
     }
 }
