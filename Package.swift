@@ -141,6 +141,7 @@ let package = Package(
             name: "imgcache",
             dependencies: [
                 "DiskStore", "Digests", "DownloadLists", "HTTPSemantics", "ImageCache", "ImageCodec",
+                "ImageEffects",
                 "ConcurrencyPrimitives", "JSONParsing", "ProcessLimits", "ProgramVersion", "RecordLists", "RemoteStore",
                 "TextIdentity",
                 "Transfer", "URLSigning", "Units", "Zsync", logging,
@@ -289,7 +290,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "DiskStore", "DownloadLists", "HTTPSemantics", "ImageCache", "ProcessLimits", "TestSupport", "imgcache",
+                "DiskStore", "DownloadLists", "HTTPSemantics", "ImageCache", "ImageEffects", "ProcessLimits",
+                "TestSupport", "imgcache",
                 argumentParser,
             ],
             swiftSettings: strict),

@@ -14,14 +14,20 @@ struct FormatOptionTests {
     }
 
     @Test(arguments: ["#ff8000", "ff8000", "FF8000"])
-    func `a colour is six hexadecimal digits`(text: String) {
+    func `a colour is hexadecimal digits`(text: String) {
         #expect(SizingOptions.Colour(argument: text)?.value == ImageSizing.Color(red: 255, green: 128, blue: 0))
     }
 
     @Test(arguments: [
-        "", "#", "+fffff", "#+fffff", "-00001", "##ff8000", "ff80", "ff80000", "ff800g", "\u{FF10}\u{FF10}",
+        "", "#", "+ff", "+fffff", "#+fffff", "-00001", "##ff8000", "ff80", "ff80000", "ff800g", "\u{FF10}", "\u{FF10}\u{FF10}", "red",
     ])
-    func `text that is not six hexadecimal digits is not a colour`(text: String) {
+    func `text that is not three or six hexadecimal digits is not a colour`(text: String) {
         #expect(SizingOptions.Colour(argument: text) == nil)
+    }
+
+    @Test func `a colour may be short, white or black`() {
+        #expect(SizingOptions.Colour(argument: "f80")?.value == ImageSizing.Color(red: 255, green: 136, blue: 0))
+        #expect(SizingOptions.Colour(argument: "white")?.value == .white)
+        #expect(SizingOptions.Colour(argument: "black")?.value == .black)
     }
 }

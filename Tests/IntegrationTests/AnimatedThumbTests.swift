@@ -22,7 +22,9 @@ import Testing
             ("d.webp", ["--frame", "0"], 1),
             ("e.png", [], 1), ("f.webp", ["--lossless"], 5),
             ("g.gif", [], 5), ("h.gif", ["--no-anim"], 1), ("i.gif", ["--colors", "16", "--no-dither"], 5),
-            ("j.gif", ["--frame", "2"], 1),
+            ("j.gif", ["--frame", "2"], 1), ("k.webp", ["--rotate", "90", "--gray"], 5),
+            // Its frames would differ in size.
+            ("l.webp", ["--trim", "0"], 1),
         ]
         for (name, options, count) in table {
             let outcome = try await work.command.run(["thumb", Self.gif, "-o", name, "--size", "50"] + options)

@@ -122,6 +122,90 @@ import Testing
         }
     }
 
+    @Test func `changes of files and URLs are those of the library, under the same key`() async throws {
+        let origin = try origin()
+        let file = try work.directory.write(jpeg, to: "a.jpg")
+        var mark = ImageWatermark(
+            try DecodedImage(width: 8, height: 8) { memory in
+                for index in 0..<(8 * 8 * 4) { memory[index] = 255 }
+            })
+        let logo = try work.directory.write(try ImageEncoder.png().encode(mark.image), to: "logo.png")
+        let changes = [
+            "--size", "100", "--crop", "100x0x200x300", "--rotate", "90", "--brightness", "0.5", "--gray",
+            "--watermark", logo, "--wm-position", "top", "--wm-scale", "10", "--wm-opacity", "50", "--padding", "3",
+            "--background", "fc0",
+        ]
+        for (number, source) in [file, origin.url("/a.jpg")].enumerated() {
+            for switched in ["off", "on"] {
+                var command = work.command
+                command.cacheDirectory += switched
+                let outcome = try await command.run(
+                    ["thumb", source, "-o", "\(number)-\(switched).png", "--isolate-decoders", switched] + changes)
+                #expect(outcome.ending == .exited(0), "\(outcome)")
+            }
+        }
+        let color = ImageSizing.Color(red: 255, green: 204, blue: 0)
+        (mark.position, mark.scale, mark.opacity) = (.top, 0.1, 0.5)
+        var request = ImageRequest(origin.url("/a.jpg"))
+        request.processors = [
+            .region(.pixels(x: 100, y: 0, width: 200, height: 300)), .orient(.right), .resize(.fit(100, 100)),
+            .background(color), .adjust(brightness: 0.5), .grayscale, .watermark(mark), .pad(by: 3, color: color),
+        ]
+        let cache = try DownloadCache(directory: work.cache + "off")
+        let thumbnail = try await cache.thumbnail(for: request, as: .png())
+        await cache.close()
+        if case .thumbnail = thumbnail.source {} else { Issue.record("another key: \(thumbnail.source)") }
+        #expect(thumbnail.width == 106 && thumbnail.width > thumbnail.height)
+        for name in ["0-off.png", "0-on.png", "1-off.png", "1-on.png"] {
+            #expect(try Data(contentsOf: URL(filePath: work.output(name))) == Data(thumbnail.bytes), "\(name)")
+        }
+        let image = try ImageDecoder().decode(ImageSource(thumbnail.bytes))
+        #expect(image[0, 0] == SIMD4(255, 204, 0, 255))
+        let inside = image[20, 40]
+        #expect(inside.x == inside.y && inside.y == inside.z && inside.x < 128)
+    }
+
+    @Test func `an image is cropped in percent, trimmed, zoomed, mirrored and rounded`() async throws {
+        let (blue, green) = (SIMD4<UInt8>(0, 0, 255, 255), SIMD4<UInt8>(0, 255, 0, 255))
+        let white = SIMD4<UInt8>(255, 255, 255, 255)
+        // The left half is blue, the right one green, within a white border of 20 pixels.
+        let original = try DecodedImage(width: 240, height: 140) { memory in
+            for y in 0..<140 {
+                for x in 0..<240 {
+                    let isInside = (20..<220).contains(x) && (20..<120).contains(y)
+                    let color = !isInside ? white : x < 120 ? blue : green
+                    for channel in 0..<4 { memory[(y * 240 + x) * 4 + channel] = color[channel] }
+                }
+            }
+        }
+        let file = try work.directory.write(try ImageEncoder.png().encode(original), to: "a.png")
+        func made(_ options: String...) async throws -> DecodedImage {
+            let outcome = try await work.command.run(["thumb", file, "-o", "t.png"] + options)
+            #expect(outcome.ending == .exited(0), "\(outcome)")
+            return try ImageDecoder().decode(ImageSource(path: work.output("t.png")))
+        }
+        let half = try await made("--crop", "50x0x50x100p")
+        #expect((half.width, half.height) == (120, 140) && half[50, 70] == green)
+        let trimmed = try await made("--trim", "10", "--flip", "h", "--size", "100")
+        #expect((trimmed.width, trimmed.height) == (100, 50) && trimmed[10, 25] == green && trimmed[90, 25] == blue)
+        let near = try await made("--zoom", "4", "--fp", "0.25,0.5", "--size", "60")
+        #expect(near.width == 60 && near[30, 17] == blue)
+        let right = try await made("--fit", "cover", "--size", "40x140", "--fp", "0.8,0.5")
+        #expect(right[20, 70] == green)
+        let round = try await made("--radius", "max")
+        #expect(round[0, 0].w == 0 && round[60, 70] == blue)
+    }
+
+    @Test func `a watermark that cannot be read ends the command, with the exit code of its reason`() async throws {
+        let file = try work.directory.write(jpeg, to: "a.jpg")
+        let text = try work.directory.write("no image", to: "logo.png")
+        for (mark, code) in [(work.output("nowhere.png"), 2), (text, 5)] as [(String, Int32)] {
+            let outcome = try await work.run("thumb", file, "-o", "t.jpg", "--watermark", mark)
+            #expect(outcome.ending == .exited(code) && outcome.errorOutput.contains(mark), "\(outcome)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: work.output("t.jpg")))
+    }
+
     @Test func `a file that breaks its decoder in a worker process is exit code 5, and the next one is done`()
         async throws
     {
@@ -230,6 +314,7 @@ import Testing
         ["thumb", "a.jpg"], ["thumb", "-o", "x", "-d", "y", "a.jpg"], ["thumb", "-o", "x", "a.jpg", "b.jpg"],
         ["thumb", "-o", "x", "--size", "0", "a.jpg"], ["thumb", "-o", "x", "--size", "x", "a.jpg"],
         ["thumb", "-o", "x", "--quality", "101", "a.jpg"], ["thumb", "-o", "x", "--fit", "tight", "a.jpg"],
+        ["thumb", "-o", "x", "--rotate", "45", "a.jpg"], ["thumb", "-o", "x", "--fp", "0.5,0.5", "a.jpg"],
     ])
     func `a wrong thumb command line causes exit code 2`(arguments: [String]) async throws {
         #expect(try await work.command.run(arguments).ending == .exited(2))

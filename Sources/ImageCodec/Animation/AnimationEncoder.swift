@@ -132,17 +132,24 @@ extension ImageEncoder {
 
     /// Encodes a file in another size: all its frames, or the one that the decoder selects.
     ///
-    /// - Parameter keepsAnimation: True for all frames of an animation, if the format supports them.
+    /// - Parameters:
+    ///   - keepsAnimation: True for all frames of an animation, if the format supports them.
+    ///   - change: An effect on each frame, within the budget of the file; all results of an animation have one size.
     package func thumbnail(
-        of source: ImageSource, _ sizing: ImageSizing?, _ decoder: ImageDecoder, keepsAnimation: Bool
+        of source: ImageSource, _ sizing: ImageSizing?, _ decoder: ImageDecoder, keepsAnimation: Bool,
+        _ change: (DecodedImage, ImageBudget) throws(ImageCodecError) -> DecodedImage = {
+            (image, _) throws(ImageCodecError) in
+            image
+        }
     ) throws(ImageCodecError) -> EncodedImage {
         let budget = ImageBudget(limits: decoder.limits)
         if keepsAnimation, decoder.frame == 0, holdsAnimations,
             try decoder.header(of: source, within: budget).isAnimated
         {
-            return try encode(try decoder.frames(of: source, to: sizing, within: budget), within: budget)
+            let reader = try decoder.frames(of: source, to: sizing, within: budget)
+            return try encode(reader, within: budget) { (frame) throws(ImageCodecError) in try change(frame, budget) }
         }
-        let image = try decoder.decode(source, to: sizing, within: budget)
+        let image = try change(try decoder.decode(source, to: sizing, within: budget), budget)
         return EncodedImage(
             bytes: try encode(image, within: budget), width: image.width, height: image.height, damage: image.damage)
     }

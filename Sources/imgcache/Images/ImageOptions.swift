@@ -1,5 +1,6 @@
 import ArgumentParser
 import ImageCache
+import ImageEffects
 import Units
 
 /// `--size WxH` and related options, in the terms of CSS `object-fit`.
@@ -26,7 +27,9 @@ struct SizingOptions: ParsableArguments {
     var dpr = 1.0
 
     @Option(
-        help: ArgumentHelp("The background for contain, and for transparency in JPEG: #rrggbb.", valueName: "colour"))
+        help: ArgumentHelp(
+            "The colour under transparent pixels and around the image: ffcc00, fc0, white or black (default: white in JPEG).",
+            valueName: "colour"))
     var background: Colour?
 
     enum Fit: String, CaseIterable, ExpressibleByArgument {
@@ -79,12 +82,8 @@ struct SizingOptions: ParsableArguments {
         init(_ value: ImageSizing.Position) { self.value = value }
 
         init?(argument: String) {
-            let names: [String: ImageSizing.Position] = [
-                "center": .center, "top": .top, "bottom": .bottom, "left": .left, "right": .right,
-                "top-left": .topLeft, "top-right": .topRight, "bottom-left": .bottomLeft,
-                "bottom-right": .bottomRight, "entropy": .entropy, "attention": .attention,
-            ]
-            if let value = names[argument.lowercased()] {
+            let name = argument.lowercased()
+            if let value = name == "attention" ? .attention : ImageSizing.Position(option: name) {
                 self.value = value
                 return
             }
@@ -105,9 +104,7 @@ struct SizingOptions: ParsableArguments {
         var value: ImageSizing.Color
 
         init?(argument: String) {
-            guard let value = ImageSizing.Color(hexadecimal: argument.hasPrefix("#") ? argument : "#" + argument) else {
-                return nil
-            }
+            guard let value = ImageSizing.Color(option: argument) else { return nil }
             self.value = value
         }
     }
@@ -116,12 +113,14 @@ struct SizingOptions: ParsableArguments {
         guard dpr > 0, dpr <= 10 else { throw ValidationError("--dpr must be greater than 0 and at most 10.") }
     }
 
-    var sizing: ImageSizing {
+    /// - Parameter focalPoint: The point to keep instead of the position.
+    func sizing(around focalPoint: ImageSizing.Position?) -> ImageSizing {
         var sizing = ImageSizing(width: box.width, height: box.height, fit: fit.value)
-        sizing.position = position.value
+        // An option without effect does not create another image.
+        if fit == .cover || fit == .contain { sizing.position = focalPoint ?? position.value }
+        if fit == .contain { sizing.background = background?.value }
         sizing.allowsEnlargement = enlarge
         sizing.devicePixelRatio = dpr
-        sizing.background = background?.value
         return sizing
     }
 }

@@ -41,8 +41,9 @@ struct ShowCommand: AsyncParsableCommand {
             Output.result(try graphics.drawing(of: image))
             Output.exit(.done)
         } catch let error as ImageCodecError {
-            Output.error(error.code == .unreadable ? "\(error)" : "\(source): \(error)")
-            Output.exit(ExitStatus(error.code))
+            let failure = Failure(error, of: source)
+            Output.error("\(failure)")
+            Output.exit(failure.status)
         } catch {
             Output.error("\(error)")
             Output.exit(ExitStatus(error))

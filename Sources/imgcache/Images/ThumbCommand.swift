@@ -1,5 +1,6 @@
 import ArgumentParser
 import ImageCache
+import ImageEffects
 
 struct ThumbCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -8,6 +9,9 @@ struct ThumbCommand: AsyncParsableCommand {
         discussion: """
             Reads and writes JPEG, PNG, WebP, GIF and AVIF, and reads HEIC. An original's format comes from its bytes, never from a name. A URL's \
             original and its thumbnail stay in the cache: the second call fetches and decodes nothing.
+
+            Changes are made in the order below, those up to --zoom before the size. Before --trim, --zoom or a --crop in percent, the original \
+            is reduced to at most 4096 pixels a side. --linear does not apply after --crop, --trim or --zoom.
 
             Exit codes as of fetch; 5 also for what is no image, is damaged, or exceeds the limits.
             """
@@ -21,6 +25,9 @@ struct ThumbCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Size and shape")
     var sizing: SizingOptions
+
+    @OptionGroup(title: "Changes")
+    var changes: ChangeOptions
 
     @OptionGroup(title: "Format")
     var format: EncodingOptions
@@ -51,10 +58,14 @@ struct ThumbCommand: AsyncParsableCommand {
         guard !result.json || !Output.isStandardOutput(output.file) else {
             throw ValidationError("--json cannot be combined with -o -: both write to standard output.")
         }
+        let operations = try changes.operations
+        guard operations.focalPoint == nil || sizing.fit == .cover || operations.zoom > 1 else {
+            throw ValidationError("--fp requires --fit cover or --zoom.")
+        }
         try fetching.validate(sources, batch, output: output.file, takes: "source")
     }
 
-    func run() async throws { Output.exit(await ThumbRun(options: self).run()) }
+    func run() async throws { Output.exit(try await ThumbRun(options: self).run()) }
 }
 
 struct ThumbOutputOptions: ParsableArguments {

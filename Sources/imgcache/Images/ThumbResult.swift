@@ -49,6 +49,13 @@ struct ThumbResult: RunResult {
     }
 }
 
+extension Failure {
+    /// The failure for an image of a file or URL. An unreadable file is named by the error itself.
+    init(_ error: ImageCodecError, of source: String) {
+        self.init(ExitStatus(error.code), error.code == .unreadable ? "\(error)" : "\(source): \(error)")
+    }
+}
+
 extension ExitStatus {
     /// The exit code for an error of the codec.
     init(_ code: ImageCodecError.Code) {

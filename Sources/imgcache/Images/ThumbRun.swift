@@ -3,6 +3,7 @@ import Digests
 import HTTPSemantics
 import ImageCache
 import ImageCodec
+import ImageEffects
 import TextIdentity
 import Units
 
@@ -12,7 +13,10 @@ struct ThumbRun: Sendable {
     let options: ThumbCommand
 
     private let decoder: ImageDecoder
-    private let sizing: ImageSizing
+    /// The size to decode to.
+    private let sizing: ImageSizing?
+    private let processors: [ImageProcessor]
+    private let keepsAnimation: Bool
     private let format: EncodingOptions.Format
     private let encoder: ImageEncoder
     /// Opened for the first URL, because files need no cache.
@@ -23,13 +27,23 @@ struct ThumbRun: Sendable {
     /// The sources that are given more than once, as far as they have been started.
     private let started = Locked<[ByteText: Task<ThumbResult, Never>]>([:])
 
-    init(options: ThumbCommand) {
+    /// - Throws: An error for the file of the watermark.
+    init(options: ThumbCommand) throws {
         self.options = options
         decoder = options.decoding.decoder
-        sizing = options.sizing.sizing
+        let isolated = IsolatedFiles(
+            options.decoding.isolation, width: options.batch.width(usually: Self.usualWidth))
+        self.isolated = isolated
+        let operations = try options.changes.operations
+        let result = options.sizing.sizing(around: operations.focalPointInZoom)
+        sizing = operations.decodedSizing(for: result)
+        processors = operations.processors(
+            for: result, on: options.sizing.background?.value, devicePixelRatio: options.sizing.dpr,
+            watermark: try operations.watermark.map { try Self.watermark($0, isolated) })
+        keepsAnimation =
+            options.animation.anim && options.decoding.frame == nil && processors.allSatisfy(\.hasOneSize)
         format = options.format.format(for: options.output.file)
         encoder = options.format.encoder(format, background: options.sizing.background?.value)
-        isolated = IsolatedFiles(options.decoding.isolation, width: options.batch.width(usually: Self.usualWidth))
     }
 
     func run() async -> ExitStatus {
@@ -73,7 +87,15 @@ struct ThumbRun: Sendable {
         return "\(directory.hasSuffix("/") ? String(directory.dropLast()) : directory)/\(stem).\(format.ending)"
     }
 
-    private var keepsAnimation: Bool { options.animation.anim && options.decoding.frame == nil }
+    private static func watermark(_ path: String, _ isolated: IsolatedFiles) throws(Failure) -> ImageWatermark {
+        do throws(ImageCodecError) {
+            let (file, decoder) = (try ImageSource(path: path), ImageWatermark.decoder)
+            guard isolated.isUsed(for: file) else { return ImageWatermark(try decoder.decode(file)) }
+            return ImageWatermark(try isolated.image(of: file, nil, decoder))
+        } catch {
+            throw Failure(error, of: path)
+        }
+    }
 
     // MARK: One source
 
@@ -104,8 +126,7 @@ struct ThumbRun: Sendable {
                     result.output = try deliver(thumbnail.bytes, source)
                 }
             } catch let error as ImageCodecError {
-                let message = error.code == .unreadable ? "\(error)" : "\(source): \(error)"
-                result.fail(Failure(ExitStatus(error.code), message))
+                result.fail(Failure(error, of: source))
             } catch {
                 result.fail(error)
             }
@@ -115,9 +136,11 @@ struct ThumbRun: Sendable {
 
     private func thumbnail(of file: ImageSource) throws(ImageCodecError) -> EncodedImage {
         guard isolated.isUsed(for: file) else {
-            return try encoder.thumbnail(of: file, sizing, decoder, keepsAnimation: keepsAnimation)
+            return try encoder.thumbnail(
+                of: file, sizing, decoder, keepsAnimation: keepsAnimation, processors.process)
         }
-        return try isolated.thumbnail(of: file, sizing, decoder, as: encoder, keepsAnimation: keepsAnimation)
+        return try isolated.thumbnail(
+            of: file, sizing, decoder, processors, as: encoder, keepsAnimation: keepsAnimation)
     }
 
     private func check(_ damage: ImageCodecError?, _ source: String) throws {
@@ -141,6 +164,7 @@ struct ThumbRun: Sendable {
         var file = try options.fetching.template(mayBeUnstorable: true)
         file.url = url
         var request = ImageRequest(file, sizing)
+        request.processors = processors
         request.decoder = decoder
         request.keepsAnimation = keepsAnimation
         return request

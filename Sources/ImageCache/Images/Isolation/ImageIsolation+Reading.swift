@@ -40,10 +40,12 @@ extension ImageIsolation {
 
     /// Encodes a file in another size: all its frames, or the frame that the decoder selects.
     ///
-    /// - Parameter headerWork: The time already spent on the file.
+    /// - Parameters:
+    ///   - processors: The effects on each frame.
+    ///   - headerWork: The time already spent on the file.
     func thumbnail(
-        of descriptor: Int32, byteCount: Int, _ sizing: ImageSizing, _ decoder: ImageDecoder, as encoder: ImageEncoder,
-        keepsAnimation: Bool, after headerWork: WorkerUse = WorkerUse()
+        of descriptor: Int32, byteCount: Int, _ sizing: ImageSizing?, _ decoder: ImageDecoder,
+        _ processors: [ImageProcessor] = [], as encoder: ImageEncoder, keepsAnimation: Bool, after headerWork: WorkerUse = WorkerUse()
     ) throws(ImageCodecError) -> EncodedImage {
         var (rendering, headerWork) = (ImageWorkRequest.Rendering(), headerWork)
         rendering.source = .file(byteCount: byteCount)
@@ -52,7 +54,7 @@ extension ImageIsolation {
             headerWork = read.work
             if read.header.isAnimated { rendering.animationEncoder = encoder }
         }
-        let steps = RenderSteps(processors: [], output: .encoded(encoder))
+        let steps = RenderSteps(processors: processors, output: .encoded(encoder))
         rendering.jobs = [ImageWorkRequest.Job(sizing: sizing, steps: steps, spent: headerWork.seconds)]
         let request = ImageWorkRequest(decoder: decoder, work: .render(rendering))
         let rendered = try content(for: request, descriptor, byteCount, after: headerWork)

@@ -1,5 +1,5 @@
 import ImageCodec
-import ImageEffects
+package import ImageEffects
 import Logging
 import WorkerProcesses
 
@@ -39,9 +39,9 @@ package final class IsolatedFiles: Sendable {
         try isolation.header(of: file.number, byteCount: byteCount, decoder, nil).header
     }
 
-    /// Decodes a file in a size.
+    /// Decodes a file in a size; `nil`: in its own.
     package func image(
-        of source: ImageSource, _ sizing: ImageSizing, _ decoder: ImageDecoder
+        of source: ImageSource, _ sizing: ImageSizing?, _ decoder: ImageDecoder
     ) throws(ImageCodecError) -> DecodedImage {
         let descriptor = OpenDescriptor(owning: try source.descriptor())
         return try isolation.image(of: descriptor.number, byteCount: source.byteCount, sizing, decoder)
@@ -49,13 +49,16 @@ package final class IsolatedFiles: Sendable {
 
     /// Encodes a file in another size: all its frames, or the frame that the decoder selects.
     ///
-    /// - Parameter keepsAnimation: True for all frames of an animation, if the format supports them.
+    /// - Parameters:
+    ///   - processors: The effects on each frame.
+    ///   - keepsAnimation: True for all frames of an animation, if the format supports them.
     package func thumbnail(
-        of source: ImageSource, _ sizing: ImageSizing, _ decoder: ImageDecoder, as encoder: ImageEncoder,
-        keepsAnimation: Bool
+        of source: ImageSource, _ sizing: ImageSizing?, _ decoder: ImageDecoder, _ processors: [ImageProcessor],
+        as encoder: ImageEncoder, keepsAnimation: Bool
     ) throws(ImageCodecError) -> EncodedImage {
         let file = OpenDescriptor(owning: try source.descriptor())
         return try isolation.thumbnail(
-            of: file.number, byteCount: source.byteCount, sizing, decoder, as: encoder, keepsAnimation: keepsAnimation)
+            of: file.number, byteCount: source.byteCount, sizing, decoder, processors, as: encoder,
+            keepsAnimation: keepsAnimation)
     }
 }
