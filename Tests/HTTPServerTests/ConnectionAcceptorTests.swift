@@ -15,16 +15,27 @@ struct ConnectionAcceptorTests {
         func read(context: ChannelHandlerContext) { count += 1 }
     }
 
+    /// Counts the connections that are closed without a response.
+    private final class Refusals: RequestObserver {
+        let reasons = Locked<[RequestError.Reason]>([])
+
+        func requestRefused(_ reason: RequestError.Reason) { reasons.withLock { $0.append(reason) } }
+
+        func requestEnded(_ record: RequestRecord) {}
+    }
+
     private let listening = EmbeddedChannel()
     /// The event loop of the accepted connections. It is busy until the test runs it.
     private let loop = EmbeddedEventLoop()
     private let reads = Reads()
+    private let refusals = Refusals()
 
     private let connections: ConnectionRegistry
 
     init() throws {
         connections = ConnectionRegistry(ShareLimiter.Limits(total: 8))
-        try listening.pipeline.syncOperations.addHandlers(reads, ConnectionAcceptor(connections: connections))
+        try listening.pipeline.syncOperations.addHandlers(
+            reads, ConnectionAcceptor(connections: connections, observer: refusals))
     }
 
     /// Offers connections as the socket does, which handles no other event while it accepts some.
@@ -55,6 +66,8 @@ struct ConnectionAcceptorTests {
         // Eight are served, four are to have an error, the others are closed.
         let channels = try accept(12 + ConnectionAcceptor.mostClosing)
         #expect(try accepted() == 12)
+        // Those that are closed without a response are counted too.
+        #expect(refusals.reasons.withLock { $0 } == [.connections, .connections, .connections, .connections])
         channels.prefix(12).forEach(decide)
         for _ in 0..<3 { listening.pipeline.read() }
         #expect(reads.count == 1)

@@ -12,7 +12,7 @@ struct ConnectionRegistryTests {
     /// A new connection of a client, and its fate; nil: it is served.
     private func connect(_ client: String) -> (EmbeddedChannel, ConnectionRegistry.Rejection?) {
         let channel = EmbeddedChannel(loop: loop)
-        guard connections.accept(channel) else { return (channel, .closing) }
+        guard connections.accept(channel) else { return (channel, .closing(.total)) }
         do throws(ConnectionRegistry.Rejection) {
             try connections.admit(channel, for: client)
             return (channel, nil)
@@ -33,17 +33,17 @@ struct ConnectionRegistryTests {
             let (channel, rejection) = connect("one")
             rejections.append(rejection)
             // The others have not been closed yet: their clients read the error.
-            if rejection == .closing { close([channel]) } else { ofOne.append(channel) }
+            if rejection == .closing(.client) { close([channel]) } else { ofOne.append(channel) }
         }
         #expect(rejections.count { $0 == nil } == 4)
         #expect(rejections.count { $0 == .response(.client) } == 4)
-        #expect(rejections.count { $0 == .closing } == 492)
+        #expect(rejections.count { $0 == .closing(.client) } == 492)
         for client in 0..<7 {
             for _ in 0..<4 { #expect(connect("other \(client)").1 == nil) }
         }
         #expect(connections.count == 32)
         // All allowed connections are served. One more gets a rejection if there is room for it.
-        #expect(connect("last").1 == .closing)
+        #expect(connect("last").1 == .closing(.total))
         close(Array(ofOne.suffix(1)))
         #expect(connect("last").1 == .response(.total))
         close(ofOne)

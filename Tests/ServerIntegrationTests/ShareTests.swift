@@ -83,7 +83,8 @@ import Testing
 
     @Test func `one client that opens many connections does not keep others out`() async throws {
         let origin = try ScriptedOrigin(serving: Self.file)
-        let server = try await ServerProcess(origin: origin.url(""), "--max-connections", "12")
+        let server = try await ServerProcess(
+            origin: origin.url(""), "--max-connections", "12", "--admin", "127.0.0.1:0")
         // These clients do not read their responses.
         let many = try (0..<200).map { _ in try Client(server.port, from: "127.0.0.2") }
         for number in 3...5 {
@@ -91,6 +92,16 @@ import Testing
         }
         let statuses = many.map { $0.get("/a")?.status }
         #expect(statuses.count { $0 == 200 } <= 3 && statuses.count { $0 == 429 } <= 4, "\(statuses)")
+        // Those that were closed without a response are counted too.
+        let metrics = try #require(
+            Client(server.adminPort()).ask("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        ).text
+        let counts = ["connections", "share"].map { reason in
+            let start = "imgcache_requests_refused_total{reason=\"\(reason)\"} "
+            let line = metrics.split(separator: "\n").first { $0.hasPrefix(start) }
+            return line.flatMap { Int($0.dropFirst(start.count)) } ?? 0
+        }
+        #expect(counts.reduce(0, +) == statuses.count { $0 != 200 }, "\(counts), \(statuses)")
     }
 
     @Test func `behind a trusted proxy each client has a share of its own`() async throws {

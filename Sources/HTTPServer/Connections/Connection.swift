@@ -87,14 +87,18 @@ final class Connection: ChannelDuplexHandler {
         } catch {
             switch error {
             case .response(let shortage):
-                refuse(
-                    .busy(shortage, .connections, "The connections are", retryAfter: listener.admission.retryAfter),
-                    context)
+                refuse(fault(of: shortage), context)
                 context.flush()
-            case .closing: return close(context)
+            case .closing(let shortage):
+                listener.observer?.requestRefused(fault(of: shortage).reason)
+                return close(context)
             }
         }
         context.fireChannelActive()
+    }
+
+    private func fault(of shortage: ShareLimiter.Shortage) -> RequestError {
+        .busy(shortage, .connections, "The connections are", retryAfter: listener.admission.retryAfter)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

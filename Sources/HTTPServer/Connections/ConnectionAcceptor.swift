@@ -18,12 +18,17 @@ final class ConnectionAcceptor: ChannelDuplexHandler {
     static let mostClosing = 4
 
     private let connections: ConnectionRegistry
+    private let observer: (any RequestObserver)?
     private var closing = 0
     /// The socket would accept further ones, if it were let.
     private var isHeld = false
     private var context: ChannelHandlerContext?
 
-    init(connections: ConnectionRegistry) { self.connections = connections }
+    /// - Parameter observer: Receives the connections that are closed because there are too many.
+    init(connections: ConnectionRegistry, observer: (any RequestObserver)?) {
+        self.connections = connections
+        self.observer = observer
+    }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
@@ -32,6 +37,7 @@ final class ConnectionAcceptor: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let channel = unwrapInboundIn(data)
         guard !connections.accept(channel) else { return context.fireChannelRead(data) }
+        observer?.requestRefused(.connections)
         closing += 1
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         channel.closeFuture.hop(to: context.eventLoop).whenComplete { _ in

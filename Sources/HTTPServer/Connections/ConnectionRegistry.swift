@@ -33,7 +33,7 @@ package final class ConnectionRegistry: Sendable {
         /// It gets an error, which the client has time to read.
         case response(ShareLimiter.Shortage)
         /// The connection is closed without a response, because too many connections already get an error.
-        case closing
+        case closing(ShareLimiter.Shortage)
     }
 
     /// The number of concurrent connections that get an error response instead of being served. It is small, because the limit may be that
@@ -93,7 +93,7 @@ package final class ConnectionRegistry: Sendable {
                 guard state.refused.count < mostRefused else {
                     // It takes no place from now on.
                     state.channels[id] = nil
-                    return (.closing, action)
+                    return (.closing(error), action)
                 }
                 state.refused.insert(id)
                 return (.response(error), action)

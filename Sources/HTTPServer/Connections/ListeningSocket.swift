@@ -29,7 +29,7 @@ package enum ListeningSocket {
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(
-                        ConnectionAcceptor(connections: listener.connections))
+                        ConnectionAcceptor(connections: listener.connections, observer: listener.observer))
                 }
             }
             .childChannelInitializer { [fairness, prepared] channel in
