@@ -106,6 +106,32 @@ struct RequestReaderTests {
                 == 413)
     }
 
+    @Test(arguments: [
+        ("HEAD / HTTP/1.1\r\nHost : x\r\n\r\n", true), ("HEAD / HTTP/1.1\r\nA: \u{1}\r\n\r\n", true),
+        ("HEAD / HTTP/1.1\r\n\r\n", true), ("HEAD / HTTP/1.1\r\nHost: x\nA: b\r\n\r\n", true),
+        ("HEAD / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n", true), ("HEAD /a b HTTP/1.1\r\n", true),
+        ("HEAD * HTTP/1.1\r\n", true), ("HEAD / HTTP/2.0\r\n", true), ("\r\nHEAD  / HTTP/1.1\r\n", true),
+        ("GET / HTTP/1.1\r\nHost : x\r\n\r\n", false), ("GET /HEAD x HTTP/1.1\r\n", false),
+        ("HEADER /a b HTTP/1.1\r\n", false), ("HEAD\t/ HTTP/1.1\r\n", false),
+        ("PUT / HTTP/1.1\r\nHost : HEAD \r\n\r\n", false),
+    ])
+    func `a request that cannot be read is known to be a HEAD, whose response has no content`(
+        bytes: String, isHEAD: Bool
+    ) {
+        for start in ["", "GET / HTTP/1.1\r\nHost: x\r\n\r\n"] {
+            var reader = RequestReader(limits: RequestLimits())
+            var buffer = ByteBuffer(string: start + bytes)
+            var isRefused = false
+            do throws(RequestError) {
+                while try reader.next(&buffer) != nil {}
+            } catch {
+                isRefused = true
+            }
+            let isKnown = reader.isReadingHEAD(from: buffer)
+            #expect(isRefused && isKnown == isHEAD, "\(start)\(bytes)")
+        }
+    }
+
     @Test(arguments: MalformedRequest.all)
     func `an invalid HTTP/1.1 request is refused`(request: MalformedRequest) {
         #expect(status(request.bytes) == request.status, "\(request)")

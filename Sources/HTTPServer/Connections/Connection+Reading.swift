@@ -102,7 +102,7 @@ extension Connection {
     /// Responds to an unreadable request, and closes the connection: the following bytes cannot be interpreted.
     func refuse(_ fault: RequestError, _ context: ChannelHandlerContext) {
         // A response to HEAD never has content, even after an error.
-        let method = head?.method ?? .get
+        let method = head?.method ?? (reader.isReadingHEAD(from: pending) ? .head : .get)
         // Until a head is read, a proxy's connection is not known to be for the client of its last request.
         let refusedClient = head == nil ? client : requester
         head = nil

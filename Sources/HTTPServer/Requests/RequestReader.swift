@@ -33,6 +33,14 @@ struct RequestReader {
         if case .head = phase { scanner.hasExaminedNothing && skippedLines == 0 } else { false }
     }
 
+    /// True if the request whose head is being read is known to be a HEAD, even if the rest of its line is invalid.
+    ///
+    /// - Parameter buffer: The bytes that ``next(_:)`` has left.
+    func isReadingHEAD(from buffer: ByteBuffer) -> Bool {
+        if let line { return line.method == .head }
+        return buffer.readableBytesView.starts(with: "HEAD ".utf8)
+    }
+
     /// The number of content bytes held here.
     var contentSize: Int {
         if case .chunked(let chunked) = phase { chunked.content.count } else { content.count }
