@@ -24,6 +24,27 @@ import Testing
         #expect(origin.requests.count == 2)
     }
 
+    @Test func `the health paths are answered at the limits on requests, also of one client`() async throws {
+        let gate = Gate()
+        let origin = try ScriptedOrigin { _ in
+            var behaviour = Behaviour(Representation(seed: 1, size: 100))
+            behaviour.gate = gate
+            return behaviour
+        }
+        let server = try await ServerProcess(
+            origin: origin.url(""), "--health-path", "/healthz", "--ready-path", "/readyz", "--max-requests", "1",
+            "--queue-length", "0")
+        let running = try Client(server.port, asking: "/held")
+        await origin.waits { $0.count == 1 }
+        for path in ["/healthz", "/readyz"] {
+            let response = try #require(Client(server.port).get(path))
+            #expect(response.status == 200 && response.text == "ok\n", "\(path): \(response.statusLine)")
+        }
+        #expect(try [503, 429].contains(Client(server.port).get("/other")?.status))
+        gate.open()
+        #expect(running.answer()?.status == 200)
+    }
+
     @Test func `--ready reports whether the configured service is ready`() async throws {
         let server = try await ServerProcess(origin: origin.url(""), "--admin", "127.0.0.1:0")
         let admin = "127.0.0.1:\(try server.adminPort())"

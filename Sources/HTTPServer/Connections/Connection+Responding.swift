@@ -31,6 +31,9 @@ extension Connection {
     }
 
     private static func respond(untraced request: Request, by listener: Listener, _ writer: ResponseWriter) async {
+        guard listener.handler.needsAdmission(request) else {
+            return await writer.deliver(await listener.handler.response(to: request))
+        }
         let client = request.client.subscriber
         do throws(Admission.Rejection) {
             try await RequestSteps.record(.queue) { () async throws(Admission.Rejection) in

@@ -29,6 +29,10 @@ package struct HealthPaths: RequestHandler {
         return path == health ? Self.response(.ready, to: request) : nil
     }
 
+    package func needsAdmission(_ request: Request) -> Bool {
+        path(of: request) == nil && base.needsAdmission(request)
+    }
+
     package func response(to request: Request) async -> Response {
         guard let path = path(of: request), path == ready else { return await base.response(to: request) }
         return Self.response(await readiness.state(with: cache), to: request)

@@ -12,12 +12,27 @@ package final class Readiness: Sendable {
     }
 
     private let current = Locked(State.starting)
+    /// The running check, which all concurrent requests share because it writes to the store.
+    private let check = Locked<Task<State, Never>?>(nil)
 
     var state: State { current.withLock { $0 } }
 
     /// The readiness of the server's parts, of the store, and of the workers for images.
     func state(with cache: DownloadCache) async -> State {
         guard state == .ready else { return state }
+        let running = check.withLock { check in
+            if let running = check { return running }
+            let new = Task {
+                defer { self.check.withLock { $0 = nil } }
+                return await Self.checkedState(of: cache)
+            }
+            check = new
+            return new
+        }
+        return await running.value
+    }
+
+    private static func checkedState(of cache: DownloadCache) async -> State {
         do {
             try await cache.checkWritable()
             return cache.canDecodeImages ? .ready : .undecodable
