@@ -29,7 +29,7 @@ struct ReloadService: Service {
             } catch {
                 logger.error("configuration not reloaded, the previous one remains in effect: \(error)")
             }
-            systemd.notify(.ready)
+            systemd.notify(.reloaded)
         }
     }
 }

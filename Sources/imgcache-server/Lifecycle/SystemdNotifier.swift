@@ -1,24 +1,42 @@
+import ConcurrencyPrimitives
 import Glibc
 
 /// Notifies systemd of the service's state (sd_notify(3)), with a datagram to the socket named in the environment. Does nothing if there is
 /// none.
-struct SystemdNotifier: Sendable {
+///
+/// A reload is reported only while the service is ready: its end must not report a service as ready that is starting or stopping.
+final class SystemdNotifier: Sendable {
     enum State: Sendable {
-        case ready, reloading, stopping
+        case ready, reloading, reloaded, stopping
     }
 
-    /// The socket's path, or an abstract name that begins with `@`.
-    let socket: String?
+    private let socket: String?
+    private let isReady = Locked(false)
+
+    /// - Parameter socket: The socket's path, or an abstract name that begins with `@`.
+    init(socket: String?) { self.socket = socket }
 
     func notify(_ state: State) {
+        isReady.withLock { isReady in
+            if let message = Self.message(state, &isReady) { send(message) }
+        }
+    }
+
+    /// The message about a state, or nil if there is none.
+    static func message(_ state: State, _ isReady: inout Bool) -> String? {
         switch state {
-        case .ready: send("READY=1")
-        case .reloading:
+        case .ready: isReady = true
+        case .reloading where isReady:
             var now = timespec()
             clock_gettime(CLOCK_MONOTONIC, &now)
-            send("RELOADING=1\nMONOTONIC_USEC=\(now.tv_sec * 1_000_000 + now.tv_nsec / 1000)")
-        case .stopping: send("STOPPING=1")
+            return "RELOADING=1\nMONOTONIC_USEC=\(now.tv_sec * 1_000_000 + now.tv_nsec / 1000)"
+        case .reloaded where isReady: break
+        case .reloading, .reloaded: return nil
+        case .stopping:
+            isReady = false
+            return "STOPPING=1"
         }
+        return "READY=1"
     }
 
     private func send(_ text: String) {
