@@ -64,6 +64,9 @@ import Testing
         try directory.write(#"{"log-level": "info", "retry-after": 2, "threads": 3}"#, to: "server.json")
         server.process.send(signal: SIGHUP)
         #expect(await server.process.says("settings=threads"), "\(server.process.errorOutput)")
+        try directory.write(#"{"log-level": "info", "retry-after": 2, "max-requests": 5000}"#, to: "server.json")
+        server.process.send(signal: SIGHUP)
+        #expect(await server.process.says("settings=max-requests"), "\(server.process.errorOutput)")
         #expect(try Client(server.port).get("/a")?.status == 200)
     }
 

@@ -198,6 +198,20 @@ struct SettingTests {
         var lengths: [Int] = []
     }
 
+    @Test func `a reload names the settings that need more transfers than there have been since the start`() throws {
+        let start = try configuration(options: ["max-requests": "100", "origin-connections": "64"])
+        for (requests, connections, limit, names) in [
+            (100, 64, 100, []), (50, 100, 100, []), (101, 64, 100, ["max-requests"]),
+            (100, 101, 100, ["origin-connections"]), (200, 200, 100, ["origin-connections", "max-requests"]),
+            // With few descriptors, there are fewer transfers than configured.
+            (100, 64, 20, []), (80, 30, 20, []), (100, 65, 20, ["origin-connections"]),
+        ] as [(Int, Int, Int, [String])] {
+            let new = try configuration(
+                options: ["max-requests": "\(requests)", "origin-connections": "\(connections)"])
+            #expect(new.raised(above: limit, since: start) == names, "\(requests), \(connections), \(limit)")
+        }
+    }
+
     @Test func `the settings add key rules to those of the cache directory`() throws {
         let directory = try TestDirectory()
         let options = [

@@ -135,6 +135,17 @@ extension ServerConfiguration {
     /// The total number of connections of all origins.
     var maxOriginConnections: Int { allOrigins.reduce(0) { $0 + $1.configuration.originConnections } }
 
+    /// The settings that a reload has raised beyond the number of transfers, which is set at the start.
+    ///
+    /// - Parameter limit: The number of concurrent transfers since the start.
+    func raised(above limit: Int, since start: ServerConfiguration) -> [String] {
+        let values = [
+            ("origin-connections", maxOriginConnections, start.maxOriginConnections),
+            ("max-requests", maxRequests, start.maxRequests),
+        ]
+        return values.filter { $0.1 > max(limit, $0.2) }.map(\.0)
+    }
+
     /// The directory's key rules, which every process on the directory applies, and the settings' rules.
     private func keyRules() throws(SettingError) -> KeyRules {
         var keys: KeyRules

@@ -32,7 +32,7 @@ struct ImageProxyService: Service {
         self.systemd = systemd
         self.logger = logger
         let parts = try ServerParts(configuration, isolation: isolation, logger: logger)
-        current.observe { new throws(SettingError) in
+        current.observe { [configuration] new throws(SettingError) in
             let origins = OriginSet(
                 try parts.factory.members(of: new), publicHosts: AllowedHosts(new.publicHosts),
                 urlStyle: try new.readURLStyle(), cache: parts.cache,
@@ -47,6 +47,12 @@ struct ImageProxyService: Service {
             }
             former.retire()
             parts.listener.admission.update(new.admissionLimits)
+            let raised = new.raised(above: parts.maxTransfers, since: configuration)
+            if !raised.isEmpty {
+                logger.warning(
+                    "more concurrent transfers than at the start require a restart",
+                    metadata: ["settings": "\(raised.joined(separator: ", "))", "transfers": "\(parts.maxTransfers)"])
+            }
         }
         self.parts = parts
     }
@@ -152,6 +158,8 @@ extension ImageProxyService: CustomStringConvertible {
 /// The parts of a server.
 struct ServerParts: Sendable {
     let cache: DownloadCache
+    /// The number of concurrent transfers with all origins.
+    let maxTransfers: Int
     /// The caching rules.
     let rules: CacheRules
     let administration = Administration()
@@ -184,6 +192,7 @@ struct ServerParts: Sendable {
         cacheConfiguration.remote = configuration.remoteStore(logger)
         let shares = configuration.descriptorShares(cacheConfiguration.remote, logger)
         cacheConfiguration.limit(to: shares)
+        maxTransfers = cacheConfiguration.maxTransfers
         if configuration.decoderIsolation != .off, var isolation {
             isolation.isOptional = configuration.decoderIsolation == .optional
             cacheConfiguration.decoderIsolation = isolation
