@@ -12,7 +12,7 @@ import Testing
             Request(head: head, client: client, peer: client, content: [], id: "1", received: .now))
     }
 
-    /// The route's word for a request; nil when there is no route.
+    /// The route's word for a request, or the methods of its path; nil when there is no route.
     private func answer(_ method: HTTPRequest.Method, _ target: String) async throws -> String? {
         var table = RouteTable()
         table.get("/") { _ in .bytes(Array("root".utf8), type: "text/plain") }
@@ -23,7 +23,8 @@ import Testing
             guard case .bytes(let bytes) = try await table.response(to: request(method, target)).body else { return "" }
             return String(decoding: bytes, as: UTF8.self)
         } catch let error as AdminError {
-            #expect(error.status == .notFound)
+            guard error.status != .methodNotAllowed else { return "only \(error.fields[.allow] ?? "")" }
+            #expect(error.status == .notFound && error.fields[.allow] == nil)
             return nil
         }
     }
@@ -32,8 +33,12 @@ import Testing
         arguments: [
             (.get, "/", "root"), (.get, "/?a=b", "root"), (.get, "/a/b", "b"), (.head, "/a/b", "b"),
             (.get, "/a/7/c", "c 7"),
-            (.get, "/a/%2e%2e/c", "c %2e%2e"), (.delete, "/a/7", "gone 7"), (.get, "/a/7", nil), (.post, "/a/b", nil),
-            (.get, "/a", nil), (.get, "/a/b/c/d", nil), (.get, "/A/b", nil), (.options, "/a/b", nil),
+            (.get, "/a/%2e%2e/c", "c %2e%2e"), (.delete, "/a/7", "gone 7"), (.delete, "/a/b", "gone b"),
+            (.get, "/a/7", "only DELETE"), (.head, "/a/7", "only DELETE"), (.post, "/a/7", "only DELETE"),
+            (.post, "/a/b", "only GET, HEAD, DELETE"), (.options, "/a/b", "only GET, HEAD, DELETE"),
+            (.put, "/", "only GET, HEAD"), (.delete, "/a/7/c", "only GET, HEAD"),
+            (.get, "/a", nil), (.delete, "/a", nil), (.get, "/a/b/c/d", nil), (.get, "/A/b", nil),
+            (.delete, "/A/b", nil),
         ] as [(HTTPRequest.Method, String, String?)])
     func `a request is answered by the route of its method and path`(
         method: HTTPRequest.Method, target: String, expected: String?

@@ -76,12 +76,19 @@ struct AdminError: Error {
     var status: HTTPResponse.Status
     var code: String
     var message: String
+    /// Further fields of the response.
+    var fields: HTTPFields = [:]
 
     init(_ status: HTTPResponse.Status, _ code: String, _ message: String) {
         (self.status, self.code, self.message) = (status, code, message)
+        if status == .unauthorized { fields[.wwwAuthenticate] = "Bearer" }
     }
 
-    var response: Response {
-        .failure(status.code, code, message, fields: status == .unauthorized ? [.wwwAuthenticate: "Bearer"] : [:])
+    /// 405 (Method Not Allowed, RFC 9110 section 15.5.6).
+    init(method: HTTPRequest.Method, allowed: [HTTPRequest.Method]) {
+        self.init(.methodNotAllowed, "method", "The path does not support \(method.rawValue).")
+        fields[.allow] = allowed.map(\.rawValue).joined(separator: ", ")
     }
+
+    var response: Response { .failure(status.code, code, message, fields: fields) }
 }

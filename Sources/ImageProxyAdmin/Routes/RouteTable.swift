@@ -25,16 +25,22 @@ struct RouteTable: Sendable {
 
     /// Performs the action of the matching route.
     ///
-    /// - Throws: The action's error, or ``AdminError`` if there is no such route.
+    /// - Throws: The action's error, or ``AdminError`` if there is no such route, or none for the method.
     func response(to request: AdminRequest) async throws -> Response {
         let segments = request.path.split(separator: "/")
         let method = request.method == .head ? .get : request.method
-        for route in routes where route.method == method && route.segments.count == segments.count {
+        var allowed: [HTTPRequest.Method] = []
+        for route in routes where route.segments.count == segments.count {
             guard let parameters = Self.match(route.segments, segments) else { continue }
+            guard route.method == method else {
+                allowed += route.method == .get ? [.get, .head] : [route.method]
+                continue
+            }
             var request = request
             request.parameters = parameters
             return try await route.action(request)
         }
+        guard allowed.isEmpty else { throw AdminError(method: request.method, allowed: allowed) }
         throw AdminError(.notFound, "not-found", "Not found.")
     }
 
