@@ -17,6 +17,13 @@ import Testing
         (.host("est"), "http://test/", false),
         (.host("[::1]"), "http://[::1]:8080/a", true),
         (.host("[::1]"), "http://[::1]/a:b", true),
+        (.host("B\u{DC}CHER.example"), "http://b\u{FC}cher.example/a", true),
+        (.host("b\u{FC}cher.example"), "https://xn--bcher-kva.example:8443/a", true),
+        (.host("xn--BCHER-kva.example"), "http://xn--bcher-kva.example/a", true),
+        (.host("bucher.example"), "http://xn--bcher-kva.example/a", false),
+        // The name with a final dot is another one in URLs, too.
+        (.host("test."), "http://test./a", true), (.host("test."), "http://test/a", false),
+        (.host("test:80"), "http://test/a", false), (.host("test/a"), "http://test/a", false),
     ])
     func `a removal target matches a URL in any spelling, a prefix, or a host`(
         target: RemovalTarget, url: String, isMeant: Bool

@@ -82,7 +82,9 @@ import Testing
             (#"{"prefix":"https://a/"}"#, .target(.prefix("https://a/"))),
             (#"{"host":"a.example"}"#, .target(.host("a.example"))), (#"{"all":true}"#, .target(.everything)),
             (#"{"origin":"shop"}"#, .origin("shop")),
-            (#"{"all":false,"host":"a"}"#, .target(.host("a"))),
+            (#"{"all":false,"host":"a"}"#, .target(.host("a"))), (#"{"host":"[::1]"}"#, .target(.host("[::1]"))),
+            (#"{"host":"A.Example."}"#, .target(.host("a.example."))),
+            (#"{"host":"B\u00dccher.example"}"#, .target(.host("xn--bcher-kva.example"))),
         ] as [(String, PurgeCommand.Scope)])
     func `a purge names exactly one thing`(text: String, scope: PurgeCommand.Scope) throws {
         #expect(try PurgeCommand.scope(of: Array(text.utf8)) == scope)
@@ -93,7 +95,8 @@ import Testing
         (#"{"all":false}"#, .notOne), (#"{"url":"http://a/","all":true}"#, .notOne),
         (#"{"prefix":""}"#, .notURL("")),
         (#"{"prefix":"/a"}"#, .notURL("/a")), (#"{"host":""}"#, .notURL("")),
-        (#"{"host":"http://a"}"#, .notURL("http://a")),
+        (#"{"host":"http://a"}"#, .notURL("http://a")), (#"{"host":"a:80"}"#, .notURL("a:80")),
+        (#"{"host":"[::1]:80"}"#, .notURL("[::1]:80")), (#"{"host":"a b"}"#, .notURL("a b")),
     ])
     func `any other purge is refused, and an empty prefix is not everything`(
         text: String, error: PurgeCommand.ParsingError

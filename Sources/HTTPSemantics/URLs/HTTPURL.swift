@@ -90,6 +90,9 @@ extension HTTPURL {
     /// The host: a name in lower case and A-labels (RFC 5890), dotted decimals, or an IPv6 address in brackets.
     public var host: String { String(normalized.bytes(hostStart..<hostEnd)) }
 
+    /// A host alone as ``host`` spells it; `nil` if it is not one, such as one with a port.
+    package static func host(_ text: String) -> String? { try? HostName.normalized(Array(text.utf8)[...]) }
+
     /// Scheme, host and port, without the default port: equal for equal origins (RFC 6454).
     public var origin: String { String(normalized.bytes(0..<pathStart)) }
 

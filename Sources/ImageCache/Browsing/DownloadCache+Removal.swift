@@ -10,7 +10,7 @@ public enum RemovalTarget: Sendable, Hashable {
     case url(String)
     /// All normalised URLs, as in listings, that begin with a text or with its normalised form.
     case prefix(String)
-    /// All URLs of a host with any scheme and port.
+    /// All URLs of a host, in any spelling, with any scheme and port.
     case host(String)
     /// All data of one owner (``FileRequest/owner``): entries, partial downloads, lists and pins.
     case owner(String)
@@ -137,7 +137,7 @@ extension RemovalTarget {
             let normalized = Self.normalized(prefix)
             return { $0.utf8.starts(with: prefix.utf8) || $0.utf8.starts(with: normalized.utf8) }
         case .host(let host):
-            let wanted = host.lowercased()
+            let wanted = Self.normalized(host: host)
             return { (try? HTTPURL($0))?.host == wanted }
         case .everything: return { _ in true }
         case .entry, .owner: return { _ in false }
@@ -159,4 +159,7 @@ extension RemovalTarget {
 
     /// The URL as it is stored. A text that is not a URL is returned unchanged, and matches nothing.
     static func normalized(_ url: String) -> String { (try? HTTPURL(url))?.normalized ?? url }
+
+    /// The host as it is in stored URLs. A text that is not a host is returned unchanged, and matches nothing.
+    static func normalized(host: String) -> String { HTTPURL.host(host) ?? host }
 }

@@ -38,8 +38,8 @@ struct PurgeCommand: Decodable {
             guard URLText.hasWebScheme(url) else { throw .notURL(url) }
         case .target(.host(let host)):
             // A port would match nothing.
-            let isAddress = host.hasPrefix("[") && host.hasSuffix("]")
-            guard !host.isEmpty, !host.contains("/"), isAddress || !host.contains(":") else { throw .notURL(host) }
+            guard let host = HTTPURL.host(host) else { throw .notURL(host) }
+            return .target(.host(host))
         case .target, .origin: break
         }
         return scope

@@ -18,7 +18,7 @@ enum RemoteInvalidation: Sendable, Hashable {
         switch target {
         // A shortened prefix invalidates more, which is allowed.
         case .prefix(let prefix): self = .prefix(String(prefix.prefix(Self.maxPrefixLength)))
-        case .host(let host): self = .host(host)
+        case .host(let host): self = .host(RemovalTarget.normalized(host: host))
         case .everything: self = .everything
         case .entry, .url, .owner: return nil
         }
