@@ -128,6 +128,25 @@ import Testing
         #expect(posted?.status == 405)
     }
 
+    @Test func `a purge of a control file removes its file, and is not found if there is none`() async throws {
+        let origin = try Origin(Self.version(1))
+        let server = try await ServerProcess(
+            origin: origin.origin.url(""), "--zsync", "--admin", "127.0.0.1:0",
+            environment: ["IMGCACHE_ADMIN_TOKEN": "token"])
+        let path = try await stored(server)
+        #expect(try Client(server.port).get(path)?.status == 200)
+        func purge() throws -> Int? {
+            let fields = "Host: 127.0.0.1\r\nAuthorization: Bearer token\r\n"
+            return try Client(server.adminPort()).ask("PURGE \(path) HTTP/1.1\r\n\(fields)\r\n")?.status
+        }
+        #expect(try purge() == 200)
+        #expect(try purge() == 404)
+        #expect(try Client(server.port).get(path)?.status == 404)
+        // Clients are not told that anything is purged.
+        let asked = try Client(server.port).ask("PURGE \(path) HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(asked?.status == 405 && asked?["Allow"] == "GET, HEAD")
+    }
+
     @Test func `a client fetches a new version through the service by transferring only the changed blocks`()
         async throws
     {

@@ -148,7 +148,7 @@ package final class OriginSet: Sendable {
         return String(target[slash...])
     }
 
-    /// Maps a client's target to the URL at its origin: of a file, or of an image's original. nil if there is none.
+    /// Maps a client's target to the URL at its origin: of a file, or of the original of an image or control file. nil if there is none.
     ///
     /// - Parameter authority: `Host`.
     package func url(authority: String?, target: String) -> String? {
@@ -156,7 +156,8 @@ package final class OriginSet: Sendable {
         guard let (handlers, kind) = handlers(authority: authority, target: target) else { return nil }
         if kind == .image { return handlers.images.originalURL(of: target) }
         let options = handlers.proxy.options
-        return options.prefix.rest(of: target).flatMap { options.origin.url(for: $0) }
+        let file = kind == .controlFile ? ControlFiles.parts(of: target)?.body : target
+        return file.flatMap { options.prefix.rest(of: $0) }.flatMap { options.origin.url(for: $0) }
     }
 
     /// The stored URLs that a client or an operator may mean by a URL: the URL itself and, if it is one of this service's, the URL of the

@@ -145,7 +145,7 @@ struct AdminRoutes: Sendable {
     }
 
     /// `PURGE /path`, as in other caches: one URL of the origin that serves the host and the path, or an absolute URL. The target of an image
-    /// selects its original and all images made from it.
+    /// or control file selects its original and all that is made from it.
     func purge(_ request: AdminRequest) async throws -> Response {
         try authorize(request)
         let head = request.incoming.head
