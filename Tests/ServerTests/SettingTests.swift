@@ -164,6 +164,17 @@ struct SettingTests {
 
     @Test(
         arguments: [
+            ("http://127.0.0.1:4318", true), ("https://collector.example/otlp/", true), ("collector.example", false),
+            ("https://me:secret@collector.example", false), ("https://collector.example/otlp?key=1", false),
+            ("https://collector.example?", false), ("https://collector.example/#traces", false),
+        ])
+    func `the collector's URL is one to which a path can be appended`(url: String, isAccepted: Bool) throws {
+        let problem = try #require(Setting.named("otlp-endpoint")).problem(with: url)
+        #expect((problem == nil) == isAccepted, "\(problem ?? "")")
+    }
+
+    @Test(
+        arguments: [
             ("X-Request-Id", true), ("x-trace", true), ("off", true), ("a b", false), ("", false), ("Host", false),
             ("Content-Length", false), ("transfer-encoding", false), ("Connection", false), ("Range", false),
             ("Content-Type", false), ("Via", false), ("Date", false), ("Cache-Control", false), ("Vary", false),

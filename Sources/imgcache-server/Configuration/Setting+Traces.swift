@@ -9,7 +9,9 @@ extension Setting {
             "An OpenTelemetry collector, such as http://127.0.0.1:4318: traces are sent to /v1/traces there, as JSON (OTLP/HTTP)."
         ) { text in
             guard let url = try? HTTPURL(text) else { return "must be an http or https URL" }
-            return url.userinfo == nil ? nil : "must have no user; otlp-fields may have an Authorization"
+            guard url.userinfo == nil else { return "must have no user; otlp-fields may have an Authorization" }
+            // The path of traces is appended.
+            return text.contains { "?#".contains($0) } ? "must have no query; otlp-fields may have a key" : nil
         },
         table(
             "otlp-fields", "NAME:VALUE;…", \.otlpFields, "Fields of the requests to the collector, such as a key."
