@@ -110,6 +110,27 @@ struct TracingTests {
         #expect(counts.withLock { $0 } == (0, 8))
     }
 
+    @Test(arguments: [1, 2])
+    func `a collector that does not answer delays the end only as long as allowed`(batch: Int) async throws {
+        let (counts, sendings, answer) = (Locked((sent: 0, dropped: 0)), Locked(0), Promise<Bool>())
+        var options = SpanExporter.Options()
+        (options.batch, options.sampling) = (batch, 1)
+        let exporter = SpanExporter(options) { _ in
+            sendings.withLock { $0 += 1 }
+            return await answer.value() ?? false
+        } counting: { sent, dropped in
+            counts.withLock { $0 = ($0.sent + sent, $0.dropped + dropped) }
+        }
+        for _ in 0..<4 {
+            var asked = try request()
+            asked.steps = exporter.trace(of: asked)
+            exporter.end(RequestRecord(asked, status: 200))
+        }
+        await exporter.end(Task { await exporter.run() }, by: .now)
+        #expect(counts.withLock { $0 } == (0, 4))
+        #expect(sendings.withLock { $0 } <= 1)
+    }
+
     @Test(arguments: [(200, false), (404, false), (503, true), (0, true)])
     func `the span of a request has the status that was sent, and none if the client has left`(
         status: Int, isFailure: Bool

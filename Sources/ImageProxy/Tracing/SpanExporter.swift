@@ -95,6 +95,17 @@ package final class SpanExporter: Sendable {
         wakeUp.withLock { $0 }.fulfill(())
     }
 
+    /// Ends ``run()``, which is the given task. Spans that the collector has not taken at the given time are dropped.
+    package func end(_ running: Task<Void, Never>, by time: ContinuousClock.Instant) async {
+        close()
+        let limit = Task {
+            try await Task.sleep(until: time, clock: .continuous)
+            running.cancel()
+        }
+        await running.value
+        limit.cancel()
+    }
+
     private func sendWaiting() async {
         while true {
             let batch = state.withLock { state in
@@ -103,7 +114,7 @@ package final class SpanExporter: Sendable {
                 return Array(batch)
             }
             guard !batch.isEmpty else { return }
-            let isTaken = await send(message(batch))
+            let isTaken = Task.isCancelled ? false : await send(message(batch))
             count(isTaken ? batch.count : 0, isTaken ? 0 : batch.count)
             // A collector that is away does not delay the end of the service by each message.
             if !isTaken, let rest = takeRestIfClosed() { return count(0, rest) }

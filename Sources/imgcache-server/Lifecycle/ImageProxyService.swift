@@ -60,16 +60,15 @@ struct ImageProxyService: Service {
     func run() async throws {
         let admin = try await administer()
         let sampling = Task.detached { [parts] in await parts.administration.sampleTraffic(of: parts.cache) }
-        let tracing = Task.detached { [parts] in await parts.spans?.run() }
+        let tracing = Task.detached { [parts] () -> Void in await parts.spans?.run() }
         let result: Result<ContinuousClock.Instant, any Error>
         do { result = .success(try await serve()) } catch { result = .failure(error) }
         sampling.cancel()
-        parts.spans?.close()
-        await tracing.value
+        // A collector or a reader of the log that hangs must not delay the end beyond the grace period, and a second for each.
+        let end = (try? result.get()) ?? .now
+        await parts.spans?.end(tracing, by: max(.now + .seconds(1), end))
         await parts.metadata.shutDown()
-        // A reader of the log that hangs must not delay the end beyond the grace period.
-        let soon = ContinuousClock.now + .seconds(1)
-        await parts.log.end(by: max(soon, (try? result.get()) ?? soon))
+        await parts.log.end(by: max(.now + .seconds(1), end))
         await admin?.stop()
         _ = try result.get()
     }
