@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 import Digests
 import FoundationEssentials
 import HTTPTypes
@@ -121,6 +122,46 @@ struct S3TierTests {
         #expect(
             request.fields[try #require(HTTPField.Name("x-amz-checksum-sha256"))]
                 == "KVjUFtCKpaRy17UJA2y36v1UKt2EUn5moUXqZMtM3HU=")
+    }
+
+    @Test(arguments: [
+        ([.ok], true, 1), ([.preconditionFailed], false, 1), ([.conflict, .ok], true, 2),
+        ([.conflict, .preconditionFailed], false, 2), ([.conflict, .conflict, .ok], true, 3),
+        ([.conflict, .conflict, .conflict, .ok], nil, 3),
+    ] as [([HTTPResponse.Status], Bool?, Int)])
+    func `an upload that conflicts with another one is repeated until it is known whether there is an object`(
+        statuses: [HTTPResponse.Status], isStored: Bool?, requests: Int
+    ) async throws {
+        let rest = Locked(statuses[...])
+        let (tier, transport) = try tier { _ in
+            let status = rest.withLock { $0.popFirst() } ?? .internalServerError
+            let code = status == .conflict ? "ConditionalRequestConflict" : "PreconditionFailed"
+            let error = Array("<Error><Code>\(code)</Code></Error>".utf8)
+            return FixtureTransport.Answer.response(status, body: status == .ok ? [] : error)
+        }
+        if let isStored {
+            #expect(try await tier.put(Self.bytes, at: "k", .ifAbsent) == isStored)
+        } else {
+            await #expect(throws: RemoteError.status(409, code: "ConditionalRequestConflict")) {
+                try await tier.put(Self.bytes, at: "k", .ifAbsent)
+            }
+        }
+        #expect(transport.requests.count == requests)
+        #expect(transport.requests.allSatisfy { $0.fields[.ifNoneMatch] == "*" && $0.body == Self.bytes })
+    }
+
+    @Test func `a conflict of another kind means that there is an object, and that of any upload is an error`()
+        async throws
+    {
+        let (tier, transport) = try tier { request in
+            let code = request.fields[.ifNoneMatch] == nil ? "ConditionalRequestConflict" : "FileAlreadyExists"
+            return FixtureTransport.Answer.response(.conflict, body: Array("<Error><Code>\(code)</Code></Error>".utf8))
+        }
+        #expect(try await tier.put(Self.bytes, at: "k", .ifAbsent) == false)
+        await #expect(throws: RemoteError.status(409, code: "ConditionalRequestConflict")) {
+            try await tier.put(Self.bytes, at: "k", .none)
+        }
+        #expect(transport.requests.count == 2)
     }
 
     @Test func `a HEAD request returns the length`() async throws {

@@ -17,6 +17,8 @@ package struct S3Tier: RemoteTier {
 
     /// The largest upload in bytes that has the time limit of a read.
     private static let smallSize = 1 << 16
+    /// The number of conflicts with other conditional uploads after which one fails.
+    private static let maxConflicts = 3
 
     var location: S3Location { configuration.location }
 
@@ -98,11 +100,20 @@ package struct S3Tier: RemoteTier {
             .checksumSHA256: Data(digest).base64EncodedString(),
         ]
         if condition == .ifAbsent { fields[.ifNoneMatch] = "*" }
-        let sink = ObjectSink(limit: 1 << 16)
-        let head = try await run(.put, key, fields, body: bytes, hash: digest.hexadecimal, into: sink)
-        if condition == .ifAbsent, head.status == .preconditionFailed || head.status == .conflict { return false }
-        guard head.status.kind == .successful else { throw sink.error(head) }
-        return true
+        var attempt = 1
+        while true {
+            let sink = ObjectSink(limit: 1 << 16)
+            let head = try await run(.put, key, fields, body: bytes, hash: digest.hexadecimal, into: sink)
+            guard head.status.kind != .successful else { return true }
+            let error = sink.error(head)
+            guard condition == .ifAbsent, head.status == .preconditionFailed || head.status == .conflict else {
+                throw error
+            }
+            // Another request was changing the object: whether there will be one is unknown.
+            guard error == .status(409, code: "ConditionalRequestConflict") else { return false }
+            guard attempt < Self.maxConflicts else { throw error }
+            attempt += 1
+        }
     }
 
     package func delete(_ key: String) async throws(RemoteError) {
