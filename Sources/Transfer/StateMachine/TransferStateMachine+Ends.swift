@@ -98,8 +98,16 @@ extension TransferStateMachine {
             guard !options.forwardsErrorResponses, RetryState.isRetryable(status: head.status.code) else {
                 return finish(.success(result))
             }
-            return considerRetry(.status(result, retryAfter: retryAfter))
+            return considerRetry(.status(result, retryAfter: Self.endlessPause(head.fields) ?? retryAfter))
         }
+    }
+
+    /// The pause of a `Retry-After` with more seconds than a number holds, which libcurl does not read; nil for any other.
+    private static func endlessPause(_ fields: HTTPFields) -> Duration? {
+        guard let text = fields[.retryAfter], !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            Int32(text) == nil
+        else { return nil }
+        return .seconds(Int32.max)
     }
 
     /// The code of a failure; ``TransferError/Code/addressRefused`` if a refused address is the reason for having no connection.

@@ -233,6 +233,16 @@ enum RetryStories {
                 ),
             ]),
         Story(
+            "a status that asks for more seconds than a number holds asks for too long",
+            after: Story.begins,
+            [
+                (Sample.head(503, [.retryAfter: "99999999999999999999"]), "none"), (.end, "ask can restart"),
+                (
+                    .canRestart(nil),
+                    "status 503 (the server asks to wait 2147483647 s, more than the limit of 300 s)"
+                ),
+            ]),
+        Story(
             "a sink that handed the body on takes no other status",
             after: Story.begins,
             [
