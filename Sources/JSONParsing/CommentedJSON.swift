@@ -11,12 +11,15 @@ package struct CommentedJSON: Sendable {
 
     /// The text without comments and such commas, as JSON (RFC 8259). Spaces are in their place, so that all else keeps its place.
     package let json: [UInt8]
+    /// The place of the first name that occurs twice in an object, which parsers read differently; `nil` if there is none.
+    package let repeatedName: SyntaxError?
 
     package init(_ text: some Sequence<UInt8>) throws(SyntaxError) {
         var bytes = Array(text)
         var validator = JSONValidator()
         /// A comma that nothing but spaces has followed yet, and the validator before it.
         var comma: (place: Int, before: JSONValidator)?
+        var names = MemberNames()
         for place in bytes.indices {
             if !validator.isInString, let end = try Self.endOfComment(at: place, in: bytes) {
                 for index in place..<end where bytes[index] != Self.newline { bytes[index] = Self.space }
@@ -33,6 +36,7 @@ package struct CommentedJSON: Sendable {
             } catch {
                 throw Self.syntaxError(at: place, in: bytes, error)
             }
+            names.note(place, in: bytes, before, validator)
             if byte == UInt8(ascii: ","), !before.isInString {
                 comma = (place, before)
             } else if !JSONValidator.isSpace(byte) {
@@ -41,6 +45,30 @@ package struct CommentedJSON: Sendable {
         }
         guard validator.end() else { throw Self.syntaxError(at: bytes.count, in: bytes, "the text ends too early") }
         json = bytes
+        repeatedName = names.repeated.map {
+            Self.syntaxError(at: $0.place, in: bytes, "\"\($0.name)\" is specified more than once")
+        }
+    }
+
+    /// The names of the members of the open objects.
+    private struct MemberNames {
+        private(set) var repeated: (name: String, place: Int)?
+        private var open: [Set<[UInt8]>] = []
+        private var start = 0
+
+        /// - Parameters:
+        ///   - place: The place of a byte.
+        ///   - before: The validator before the byte.
+        ///   - after: The validator after the byte.
+        mutating func note(_ place: Int, in bytes: [UInt8], _ before: JSONValidator, _ after: JSONValidator) {
+            if after.depth > before.depth { open.append([]) }
+            if after.depth < before.depth { open.removeLast() }
+            if after.isInKey, !before.isInKey { start = place }
+            guard before.isInKey, !after.isInKey, repeated == nil,
+                let name = JSONText.string(bytes[start...place]), let last = open.indices.last
+            else { return }
+            if !open[last].insert(Array(name.utf8)).inserted { repeated = (name, start) }
+        }
     }
 
     private static let newline = UInt8(ascii: "\n")

@@ -70,6 +70,7 @@ import Testing
         (#"{"netrc": "yes"}"#, #""netrc" is true or false"#), (#"{"proxy": true}"#, #""proxy" is a text or a number"#),
         (#"{"proxy": ["a"]}"#, #""proxy" is a text, a number, true or false"#), ("[]", "is not a JSON object"),
         ("{\n  \"proxy\": }", "line 2, column 12: '}' is not expected here"),
+        ("{\"proxy\": \"a\",\n \"proxy\": \"b\"}", "line 2, column 2: \"proxy\" is specified more than once"),
     ])
     func `an error in the settings file is reported with file and place, and nothing is done`(
         text: String, reason: String

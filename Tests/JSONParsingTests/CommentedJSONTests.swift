@@ -34,6 +34,28 @@ struct CommentedJSONTests {
         #expect(throws: error) { try json(text) }
     }
 
+    @Test(arguments: [
+        (#"{"a": 1, "b": 2, "a": 3}"#, 1, 18, "a"), ("{\"a\": 1, // \"a\"\n \"\\u0061\": 2}", 2, 2, "a"),
+        (#"{"a": {"b": [1, {"c": 1, "c": [], "a": 1, "a": 2}]}}"#, 1, 26, "c"),
+        (#"{"a": {"b": 1,}, "c": {"b": 2, }, "b": [], "c": 1,}"#, 1, 44, "c"),
+        (#"{"": 1, "a": 12, "": 1}"#, 1, 18, ""),
+    ])
+    func `the second of two members of one name has its line and column`(
+        text: String, line: Int, column: Int, name: String
+    ) throws {
+        let reason = "\"\(name)\" is specified more than once"
+        let error = CommentedJSON.SyntaxError(line: line, column: column, reason: reason)
+        #expect(try CommentedJSON(text.utf8).repeatedName == error)
+    }
+
+    @Test(arguments: [
+        "{}", "12", #"["a", "a"]"#, #"{"a": "a", "b": {"a": "a"}, "A": ["a", {"a": 1}, {"a": 1}]}"#,
+        "{\"e\u{301}\": 1, \"\u{E9}\": 2}", #"{"a": "b\"", "b": 1,}"#,
+    ])
+    func `members of different names or objects are not repeated`(text: String) throws {
+        #expect(try CommentedJSON(text.utf8).repeatedName == nil)
+    }
+
     @Test func `plain JSON stays as it is`() throws {
         let text = #"{"a": [true, null, -1.5e3, "é\u00e9\\"], "b": {"c": {}}}"#
         #expect(try json(text) == text)

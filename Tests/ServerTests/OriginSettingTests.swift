@@ -128,6 +128,10 @@ struct OriginSettingTests {
             #"{"origins": {"a": {"match": "/x/", "url": "https://a",\#n "url": "https://b"}}}"#,
             "origins.a.url: is specified more than once"
         ),
+        (
+            #"{"origin": "https://a",\#n "presets": {"c": "w=1", "c": "w=2"}}"#,
+            "line 2, column 26: \"c\" is specified more than once"
+        ),
         (#"{\#n\#n"origins": ["a"]}"#, ":3: origins: must be an object"),
         (#"{"origins": {}}"#, "origin: is missing"),
         (#"{\#n"max-requests": 0, "origin": "https://a"}"#, ":2: max-requests \"0\""),

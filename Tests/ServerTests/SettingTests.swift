@@ -241,6 +241,10 @@ struct SettingTests {
         let configuration = try configuration(options: options)
         let error = #expect(throws: SettingError.self) { try configuration.cacheConfiguration() }
         #expect(error?.problem.contains("keys.ignores is not known") == true, "\(String(describing: error))")
+        try directory.write("{\"keys\": {\"signed\": [\"a\"],\n\"signed\": []}}", to: KeyRules.fileName)
+        let repeated = #expect(throws: SettingError.self) { try configuration.cacheConfiguration() }
+        let place = "line 2, column 1: \"signed\" is specified more than once"
+        #expect(repeated?.problem.contains(place) == true, "\(String(describing: repeated))")
     }
 
     @Test func `the files of watermarks and fallback images are read once, with the settings`() throws {

@@ -32,7 +32,9 @@ extension KeyRules {
         let file: RulesFile
         do {
             let bytes = try LimitedFile.bytes(of: path, limit: Self.sizeLimit, isRegular: true)
-            file = try JSONDecoder().decode(RulesFile.self, from: Data(CommentedJSON(bytes).json))
+            let text = try CommentedJSON(bytes)
+            if let repeated = text.repeatedName { throw repeated }
+            file = try JSONDecoder().decode(RulesFile.self, from: Data(text.json))
         } catch {
             throw ImageCacheError(.invalidRequest, path: path, message: "\(path): \(Self.problem(error))", cause: error)
         }

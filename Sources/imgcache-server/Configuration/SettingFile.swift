@@ -15,20 +15,24 @@ struct SettingFile {
 
     init(at path: String) throws(SettingError) {
         self.path = path
-        let json: [UInt8]
+        let json: CommentedJSON
         let text = try Self.text(at: path)
-        do throws(CommentedJSON.SyntaxError) { json = try CommentedJSON(text).json } catch {
+        do throws(CommentedJSON.SyntaxError) { json = try CommentedJSON(text) } catch {
             throw SettingError(setting: "config", value: path, problem: "\(error)")
         }
         let decoded: [String: Value]
-        do { decoded = try JSONDecoder().decode([String: Value].self, from: Data(json)) } catch {
+        do { decoded = try JSONDecoder().decode([String: Value].self, from: Data(json.json)) } catch {
             throw Self.syntaxError(in: path, error)
         }
-        keys = SettingFileKeys(json)
+        keys = SettingFileKeys(json.json)
         if let key = keys.repeated {
             throw SettingError(
                 setting: key.joined(separator: "."), value: nil, problem: "is specified more than once",
                 source: place(key))
+        }
+        // In the object of a setting.
+        if let repeated = json.repeatedName {
+            throw SettingError(setting: "config", value: path, problem: "\(repeated)")
         }
         for (key, value) in decoded.sorted(by: { $0.key < $1.key }) where key != Self.originsKey {
             guard let setting = Setting.named(key) else {

@@ -76,7 +76,9 @@ struct Settings: Equatable {
         self.path = path
         let entries: [String: Value]
         do {
-            entries = try JSONDecoder().decode([String: Value].self, from: Data(CommentedJSON(text).json))
+            let text = try CommentedJSON(text)
+            if let repeated = text.repeatedName { throw repeated }
+            entries = try JSONDecoder().decode([String: Value].self, from: Data(text.json))
         } catch let error as CommentedJSON.SyntaxError {
             throw Failure(.usage, "\(path): \(error)")
         } catch DecodingError.typeMismatch(_, let context) {
