@@ -334,8 +334,8 @@ let package = Package(
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy", "ProcessLimits", "RemoteStore",
-                "TestSupport", "imgcache-server", httpTypes, logging,
+                "ConcurrencyPrimitives", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy", "ProcessLimits",
+                "RemoteStore", "TestSupport", "imgcache-server", httpTypes, logging,
             ],
             swiftSettings: strict),
         .testTarget(

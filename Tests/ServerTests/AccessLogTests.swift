@@ -129,6 +129,28 @@ struct AccessLogTests {
         #expect(text == "first\nse\nfourth\n{\"log_lines_left_out\":2}\nfifth\n")
     }
 
+    @Test func `several writers of a pipe do not mix their lines, unless one is longer than a pipe takes at once`() {
+        func lines(_ lengths: Int...) -> [UInt8] {
+            lengths.flatMap { [UInt8](repeating: 97, count: $0 - 1) + [UInt8(ascii: "\n")] }
+        }
+        for (bytes, pieces) in [
+            (lines(100, 200), [300]), (lines(4000, 200, 300), [4000, 500]), (lines(4096), [4096]),
+            (lines(4095, 1, 1), [4096, 1]), (lines(2048, 2049, 2048), [2048, 2049, 2048]),
+            (lines(100, 5000, 10), [100, 4096, 914]), (lines(9000, 4000), [4096, 4096, 808, 4000]),
+        ] as [([UInt8], [Int])] {
+            var rest = bytes[...]
+            var counts: [Int] = []
+            while !rest.isEmpty {
+                let piece = LogBacklog.piece(of: rest)
+                #expect(piece.startIndex == rest.startIndex)
+                guard !piece.isEmpty else { break }
+                counts.append(piece.count)
+                rest = rest.dropFirst(piece.count)
+            }
+            #expect(counts == pieces)
+        }
+    }
+
     @Test func `times in a log are written in UTC with milliseconds`() {
         for (seconds, text) in [
             (0, "1970-01-01T00:00:00.000Z"), (951_782_400.5, "2000-02-29T00:00:00.500Z"),

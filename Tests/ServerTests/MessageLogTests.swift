@@ -1,5 +1,8 @@
+import ConcurrencyPrimitives
 import FoundationEssentials
+import Glibc
 import Logging
+import TestSupport
 import Testing
 
 @testable import imgcache_server
@@ -18,15 +21,68 @@ struct MessageLogTests {
     @Test func `a text log message has the sentence first and then its values by name`() {
         #expect(
             line(["origin": "photos", "failures": "8"], .text)
-                == "2023-11-14T22:13:20.250Z warning: an origin is left alone (failures=8, origin=photos)\n")
-        #expect(line([:], .text) == "2023-11-14T22:13:20.250Z warning: an origin is left alone\n")
+                == "2023-11-14T22:13:20.250Z warning: an origin is left alone (failures=8, origin=photos)")
+        #expect(line([:], .text) == "2023-11-14T22:13:20.250Z warning: an origin is left alone")
     }
 
     @Test func `a JSON log message is one object on one line`() {
         #expect(
             line(["origin": "a \"b\""], .json)
                 == #"{"data":{"origin":"a \"b\""},"level":"warning","logger":"imgcache","message":"an origin is left alone","#
-                + #""time":"2023-11-14T22:13:20.250Z"}"# + "\n")
+                + #""time":"2023-11-14T22:13:20.250Z"}"#)
+    }
+
+    /// A named pipe, a writer of messages to it, and a logger.
+    private func logger(to path: String, limit: Int = 1 << 20) throws -> (Logger, LogWriter) {
+        try #require(mkfifo(path, 0o600) == 0)
+        let options = Locked(MessageLog.Options(level: .info, format: .text))
+        let writer = MessageLog.writer(to: .file(path), options, limit: limit)
+        return (Logger(label: "imgcache") { MessageLog(label: $0, options: options, writer) }, writer)
+    }
+
+    /// All that a pipe holds.
+    private func text(from reader: Int32) -> String {
+        var received: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 20)
+        while true {
+            let count = read(reader, &buffer, buffer.count)
+            guard count > 0 else { break }
+            received += buffer[..<count]
+        }
+        return String(decoding: received, as: UTF8.self)
+    }
+
+    @Test func `messages wait for a reader that takes nothing without delaying who logs, and the others are counted`()
+        async throws
+    {
+        let directory = try TestDirectory()
+        let path = directory.path("messages")
+        let (logger, writer) = try logger(to: path, limit: 1 << 16)
+        let reader = open(path, O_RDONLY | O_NONBLOCK)
+        try #require(reader >= 0)
+        defer { close(reader) }
+        // More than a pipe holds and may wait.
+        let count = 10_000
+        for number in 0..<count { logger.warning("an origin is left alone", metadata: ["number": "\(number)"]) }
+        await writer.end(by: .now)
+        let lines = text(from: reader).utf8.count { $0 == UInt8(ascii: "\n") }
+        #expect(lines > 0 && lines + writer.leftOut == count, "\(lines), \(writer.leftOut)")
+    }
+
+    @Test func `the number of lost messages follows the next message that is written`() async throws {
+        let directory = try TestDirectory()
+        let path = directory.path("messages")
+        let (logger, writer) = try logger(to: path)
+        for _ in 1...3 { logger.notice("nobody reads this") }
+        await eventually { writer.leftOut == 3 }
+        let reader = open(path, O_RDONLY | O_NONBLOCK)
+        try #require(reader >= 0)
+        defer { close(reader) }
+        logger.notice("this is read")
+        await writer.end(by: .now + .seconds(60))
+        let lines = text(from: reader).split(separator: "\n")
+        #expect(lines.count == 2 && lines.first?.hasSuffix("notice: this is read") == true, "\(lines)")
+        #expect(lines.last?.hasSuffix("standard error was not read (messages=3)") == true, "\(lines)")
     }
 
     @Test func `a log message masks secrets and stays on one line`() {

@@ -66,7 +66,23 @@ enum ServerCommand {
         rereading read: @escaping @Sendable () throws(SettingError) -> ServerConfiguration
     ) async throws(SettingError) -> Int32 {
         let messages = Locked(configuration.messages)
-        LoggingSystem.bootstrap { MessageLog(label: $0, options: messages) }
+        let writer = MessageLog.writer(messages)
+        LoggingSystem.bootstrap { MessageLog(label: $0, options: messages, writer) }
+        let result: Result<Int32, SettingError>
+        do throws(SettingError) {
+            result = .success(try await serve(configuration, systemd, isolation, messages, rereading: read))
+        } catch {
+            result = .failure(error)
+        }
+        await writer.end(by: .now + .seconds(1))
+        return try result.get()
+    }
+
+    private static func serve(
+        _ configuration: ServerConfiguration, _ systemd: SystemdNotifier, _ isolation: DecoderIsolation?,
+        _ messages: Locked<MessageLog.Options>,
+        rereading read: @escaping @Sendable () throws(SettingError) -> ServerConfiguration
+    ) async throws(SettingError) -> Int32 {
         let logger = Logger(label: "imgcache-server")
         let current = CurrentConfiguration(configuration)
         current.observe { new in messages.withLock { $0 = new.messages } }

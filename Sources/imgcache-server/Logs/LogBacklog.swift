@@ -11,6 +11,9 @@ struct LogBacklog {
     }
 
     private static let lineEnd = UInt8(ascii: "\n")
+    /// The number of bytes that a pipe takes at once: it has room for them if it can be written, and no other writer's come between them (pipe(7),
+    /// PIPE_BUF).
+    private static let mostAtOnce = 4096
 
     private var lines: [UInt8] = []
     /// The number of lines that were lost since the last one that says so.
@@ -28,14 +31,26 @@ struct LogBacklog {
         return true
     }
 
+    /// The line about lost lines, without its end.
+    static func lineAboutLost(_ leftOut: Int) -> [UInt8] {
+        var note = JSONLine()
+        note.add("log_lines_left_out", leftOut)
+        return note.finished()
+    }
+
+    /// The beginning of lines that is written to a pipe next: as many lines as it takes at once, or a part of a longer one.
+    static func piece(of bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let most = bytes.prefix(mostAtOnce)
+        guard most.count < bytes.count, let end = most.lastIndex(of: lineEnd) else { return most }
+        return most[...end]
+    }
+
     /// Takes all lines, and the number of lost ones.
-    mutating func take() -> Batch {
+    ///
+    /// - Parameter note: The line about lost lines, without its end.
+    mutating func take(_ note: (Int) -> [UInt8] = LogBacklog.lineAboutLost) -> Batch {
         var bytes = lines
-        if leftOut > 0 {
-            var note = JSONLine()
-            note.add("log_lines_left_out", leftOut)
-            bytes += note.finished() + [Self.lineEnd]
-        }
+        if leftOut > 0 { bytes += note(leftOut) + [Self.lineEnd] }
         let endsLine = isTorn && !bytes.isEmpty
         if endsLine { bytes.insert(Self.lineEnd, at: 0) }
         defer { (lines, leftOut) = ([], 0) }

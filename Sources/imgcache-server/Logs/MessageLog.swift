@@ -14,7 +14,8 @@ enum MessageFormat: String, CaseIterable, Sendable {
 }
 
 /// Writes messages of the configured level and above to standard error: one level and format for all loggers, which a reload changes.
-/// Credentials in URLs are masked, and so are characters that would control a terminal or add lines.
+/// Credentials in URLs are masked, and so are characters that would control a terminal or add lines. Messages that nobody reads are lost
+/// (``LogWriter``).
 struct MessageLog: LogHandler {
     struct Options: Sendable {
         var level: Logger.Level
@@ -23,13 +24,26 @@ struct MessageLog: LogHandler {
 
     private let label: String
     private let options: Locked<Options>
+    private let writer: LogWriter
     /// The level of this logger.
     private var own = Logger.Level.trace
     var metadata: Logger.Metadata = [:]
 
-    init(label: String, options: Locked<Options>) {
+    init(label: String, options: Locked<Options>, _ writer: LogWriter) {
         self.label = label
         self.options = options
+        self.writer = writer
+    }
+
+    /// The writer of the messages of all loggers.
+    static func writer(
+        to target: LogWriter.Target = .descriptor(STDERR_FILENO), _ options: Locked<Options>, limit: Int = 1 << 20
+    ) -> LogWriter {
+        LogWriter(target, limit: limit) { count in
+            line(
+                at: Date(), .warning, "messages were lost because standard error was not read",
+                ["messages": "\(count)"], from: "imgcache-server", as: options.withLock { $0.format })
+        }
     }
 
     /// The configured level; a logger can only raise it.
@@ -46,14 +60,13 @@ struct MessageLog: LogHandler {
     func log(event: LogEvent) {
         var data = metadata.merging(event.metadata ?? [:]) { $1 }.mapValues(Self.text)
         if let error = event.error { data["error"] = Self.safe("\(error)") }
-        let line = Self.line(
-            at: Date(), event.level, Self.safe(event.message.description), data, from: label,
-            as: options.withLock { $0.format })
-        // One call, so that lines of several threads do not mix.
-        _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        writer.add(
+            Self.line(
+                at: Date(), event.level, Self.safe(event.message.description), data, from: label,
+                as: options.withLock { $0.format }))
     }
 
-    /// A message with its line end.
+    /// A message without its line end.
     static func line(
         at date: Date, _ level: Logger.Level, _ message: String, _ data: [String: String], from label: String,
         as format: MessageFormat
@@ -62,7 +75,7 @@ struct MessageLog: LogHandler {
         switch format {
         case .text:
             let values = data.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: ", ")
-            return Array("\(time) \(level.rawValue): \(message)\(values.isEmpty ? "" : " (\(values))")\n".utf8)
+            return Array("\(time) \(level.rawValue): \(message)\(values.isEmpty ? "" : " (\(values))")".utf8)
         case .json:
             struct Line: Encodable {
                 var time, level, message, logger: String
@@ -72,7 +85,7 @@ struct MessageLog: LogHandler {
                 time: time, level: level.rawValue, message: message, logger: label, data: data.isEmpty ? nil : data)
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            return ((try? Array(encoder.encode(line))) ?? []) + [UInt8(ascii: "\n")]
+            return (try? Array(encoder.encode(line))) ?? []
         }
     }
 
