@@ -70,7 +70,9 @@ package struct Router: RequestHandler {
         if let style = origins.urlStyle {
             do throws(ImageRequestError) { own = try style.translated(target, now: now()) } catch {
                 let rules = origins.handlers(authority: head.authority, target: target)?.0.responseFields
-                return .failure(Response(error), rules)
+                var response = Response(error)
+                if style.name == .iiif { response.allowAllOrigins() }
+                return .failure(response, rules)
             }
             isVerified = own != nil && style.verifies
         }
@@ -85,7 +87,11 @@ package struct Router: RequestHandler {
                 return .failure(Response(ImageRequestError.signature(.missing)), handlers.responseFields)
             }
             let images = isVerified ? handlers.verifiedImages : handlers.images
-            if let expiry = own?.expiry {
+            if let url = own?.iiif {
+                let proxies = handlers.proxy.options.trustedProxies
+                let base = url.resource == .description ? origins.base(for: incoming, behind: proxies) : nil
+                handler = IIIFEndpoint(images: images, url: url, base: base)
+            } else if let expiry = own?.expiry {
                 handler = ExpiringImages(images: images, expiry: expiry)
             } else {
                 handler = images
@@ -113,7 +119,7 @@ package struct Router: RequestHandler {
 
 extension Request {
     /// The request with another target, or unchanged.
-    fileprivate func with(_ target: String?) -> Request {
+    func with(_ target: String?) -> Request {
         guard let target else { return self }
         var request = self
         request.head.target = .path(target)

@@ -41,6 +41,8 @@ struct URLStyleTests {
                 [value, "\(value):\(value)", "0:\(value):\(value):\(value)"].map { "/x/\(name):\($0)/plain/a.jpg" }
             }
         case .cloudflare: Self.cloudflareOptions.map { "/cdn-cgi/image/\($0)=\(value)/a.jpg" }
+        // Their options depend on the original: see the tests of IIIF image URLs.
+        case .iiif: []
         }
     }
 
@@ -292,6 +294,7 @@ struct URLStyleTests {
         let seeds = [
             "/cdn-cgi/image/fit=cover,w=8/a.jpg", "/x/rs:fill:300:400:0/g:fp:0.1:0.2/plain/http://h/a.jpg@png",
             "/unsafe/trim/1x2:3x4/fit-in/-3x-4/left/top/smart/filters:fill(a,b):quality(7)/http://h/a.jpg",
+            "/a%2Fb.jpg/pct:1,2,3,4/^!5,6/!90/gray.png", "/a.jpg/info.json",
         ]
         var random = SeededGenerator(for: "URLs of other services")
         for _ in 0..<20_000 {

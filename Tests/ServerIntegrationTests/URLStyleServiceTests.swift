@@ -118,9 +118,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (["--url-style", "other"], "must be one of cloudflare, imgproxy, thumbor, imagor"),
+        (["--url-style", "other"], "must be one of cloudflare, imgproxy, thumbor, imagor, iiif"),
         (["--url-style-keys", "/dev/null"], "needs url-style"),
         (["--url-style", "imgproxy", "--url-style-keys", "/proc/version"], "cannot be used"),
+        (["--url-style", "iiif", "--url-style-keys", "/dev/null"], "URLs of iiif have no signatures"),
     ])
     func `invalid settings of the URL style are reported`(_ options: [String], _ text: String) async throws {
         let directory = try TestDirectory()

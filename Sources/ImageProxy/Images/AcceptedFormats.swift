@@ -10,6 +10,8 @@ struct AcceptedFormats {
     private(set) var isAVIF = false
     /// True if the client prefers JSON to plain text, for placeholders.
     private(set) var isJSON = false
+    /// True if `Accept` names JSON-LD.
+    private(set) var isLinkedJSON = false
     /// True if `Accept` names an image type or `image/*`. `*/*` does not count, because programs that want JSON also send it.
     private(set) var isImage = false
 
@@ -28,6 +30,7 @@ struct AcceptedFormats {
         }
         let json = weights["application/json"] ?? 0
         isJSON = json > 0 && json >= weights["text/plain"] ?? 0
+        isLinkedJSON = weights["application/ld+json"] ?? 0 > 0
         isImage = weights.contains { $0.key.hasPrefix("image/") && $0.value > 0 }
         let rest = weights["image/*"] ?? weights["*/*"] ?? 0
         let others = max(weights["image/jpeg"] ?? rest, weights["image/png"] ?? rest)

@@ -1,6 +1,7 @@
 import ConcurrencyPrimitives
 import HTTPSemantics
 import HTTPServer
+import HTTPTypes
 package import ImageCache
 import Synchronization
 import Transfer
@@ -119,6 +120,23 @@ package final class OriginSet: Sendable {
         return AllowedHosts.Endpoint(authority: authority, scheme: scheme).map(publicHosts.contains) ?? false
     }
 
+    /// The scheme and the authority of this service as the client of a request knows them, such as `https://images.example.com`. nil if the request
+    /// has no host, or one that is not in `public-hosts`, if there are any.
+    ///
+    /// - Parameter proxies: The proxies whose `X-Forwarded-Proto` is trusted.
+    func base(for incoming: Request, behind proxies: TrustedProxies) -> String? {
+        let head = incoming.head
+        guard let authority = head.authority, !authority.isEmpty, HostField.isValid(authority.utf8) else { return nil }
+        var scheme = head.scheme ?? "http"
+        if proxies.contains(incoming.peer), let line = head.fields[values: .xForwardedProto].last,
+            let nearest = line.split(separator: ",").last?.trimmed.lowercased(), ["http", "https"].contains(nearest)
+        {
+            scheme = nearest
+        }
+        guard publicHosts.isEmpty || isOwn(authority, scheme: scheme, at: incoming.local) else { return nil }
+        return "\(scheme)://\(authority)"
+    }
+
     /// The kinds of things that clients request.
     enum Kind: Sendable {
         case file
@@ -170,4 +188,8 @@ package final class OriginSet: Sendable {
         guard isOwn, let mapped = self.url(authority: authority, target: target), mapped != url else { return [url] }
         return [url, mapped]
     }
+}
+
+extension HTTPField.Name {
+    fileprivate static let xForwardedProto = known("X-Forwarded-Proto")
 }

@@ -16,6 +16,8 @@ package struct URLStyle: Sendable {
         case thumbor
         /// As thumbor's, with some additional options
         case imagor
+        /// The IIIF Image API 3.0 (``IIIFURL``)
+        case iiif
     }
 
     /// A key of signatures.
@@ -64,6 +66,8 @@ package struct URLStyle: Sendable {
         var target: String
         /// The time after which the URL is refused, in seconds since 1970; nil for never.
         var expiry: Int64?
+        /// The URL if the image depends on the size of the original. ``target`` is then that of the original's description.
+        var iiif: IIIFURL?
     }
 
     /// The equivalent image target, or nil if the target is not an image of this style.
@@ -75,6 +79,10 @@ package struct URLStyle: Sendable {
         if name == .cloudflare {
             return try Self.reading { () throws(ImageOptionError) in try CloudflareURL.translated(target) }
                 .map { Translation(target: $0) }
+        }
+        if name == .iiif {
+            return try Self.reading { () throws(ImageOptionError) in try IIIFURL(target) }
+                .map { Translation(target: $0.description, iiif: $0) }
         }
         // The first segment is the signature.
         let parts = target.dropFirst().split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
@@ -150,16 +158,21 @@ struct TranslatedOptions {
     }
 
     /// The original in an image target: a URL, or a path below the origin.
-    private static func path(of original: String) -> String {
-        let bytes = original.utf8.reduce(into: [UInt8]()) { text, byte in
+    static func path(of original: String) -> String {
+        let text = reference(original)
+        return text.hasPrefix("/") ? text : "/" + text
+    }
+
+    /// A text in which everything that no URL may contain is percent-encoded.
+    static func reference(_ text: some StringProtocol) -> String {
+        let bytes = text.utf8.reduce(into: [UInt8]()) { text, byte in
             if OriginalReference.isInReference(byte) {
                 text.append(byte)
             } else {
                 PercentEncoding.append(byte, to: &text)
             }
         }
-        let text = String(decoding: bytes, as: UTF8.self)
-        return text.hasPrefix("/") ? text : "/" + text
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     // MARK: Values

@@ -44,7 +44,7 @@ extension ServerConfiguration {
         func unusable(_ problem: String) -> SettingError {
             SettingError(setting: "url-style-keys", value: path, problem: "cannot be used: \(problem)")
         }
-        guard name != .cloudflare else { throw unusable("URLs of cloudflare have no signatures") }
+        guard name != .cloudflare, name != .iiif else { throw unusable("URLs of \(name.rawValue) have no signatures") }
         do throws(SecretFile.Failure) {
             guard let keys = URLStyle.Key.all(in: try SecretFile.content(of: path, isRegular: true), for: name) else {
                 throw SecretFile.Failure(description: "it does not have the keys of \(name.rawValue), one a line")
