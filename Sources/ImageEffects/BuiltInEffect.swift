@@ -15,7 +15,7 @@ extension BuiltInEffect {
 
 /// A message to a worker names an effect by its position in this list. Both are of the same version.
 let builtInEffects: [any BuiltInEffect.Type] = [
-    AdjustEffect.self, BackgroundEffect.self, BlurEffect.self, CircleEffect.self, CropEffect.self,
-    GrayscaleEffect.self, OrientEffect.self, PadEffect.self, RegionEffect.self, ResizeEffect.self,
+    AdjustEffect.self, BackgroundEffect.self, BitonalEffect.self, BlurEffect.self, CircleEffect.self,
+    CropEffect.self, GrayscaleEffect.self, OrientEffect.self, PadEffect.self, RegionEffect.self, ResizeEffect.self,
     RoundedCornersEffect.self, SharpenEffect.self, TrimEffect.self, WatermarkEffect.self,
 ]

@@ -43,6 +43,16 @@ import Testing
         #expect(green.x == green.y && green.y == green.z && abs(Int(green.x) - 182) <= 1)
     }
 
+    @Test func `bitonal pixels are black or white by their luma, and keep alpha`() throws {
+        for (color, value) in [
+            ([0, 0, 255, 255], 0), ([0, 255, 0, 255], 255), ([255, 0, 0, 9], 0), ([127, 127, 127, 255], 0),
+            ([128, 128, 128, 255], 255), ([255, 255, 255, 0], 255),
+        ] as [(SIMD4<UInt8>, UInt8)] {
+            let pixel = try DecodedImage.plain(3, 3, color).bitonal()[1, 1]
+            #expect(pixel == [value, value, value, color.w], "\(color)")
+        }
+    }
+
     @Test func `a blur spreads a point like a Gaussian, keeps the sum, and leaves a plain colour`() throws {
         let plain = try DecodedImage.plain(9, 5, [40, 50, 60, 255])
         #expect(try plain.blurred(sigma: 30).meanDifference(from: plain) == 0)

@@ -92,6 +92,9 @@ import Testing
             Stage(name: "gray") { inputs, budget throws(ImageCodecError) in
                 _ = try inputs.noise.grayscaled(within: budget)
             },
+            Stage(name: "black and white") { inputs, budget throws(ImageCodecError) in
+                _ = try inputs.noise.bitonal(within: budget)
+            },
             Stage(name: "colours") { inputs, budget throws(ImageCodecError) in
                 _ = try inputs.noise.adjusted(contrast: 2, saturation: 2, within: budget)
             },

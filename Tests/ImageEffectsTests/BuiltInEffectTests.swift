@@ -13,6 +13,7 @@ struct BuiltInEffectTests {
             "adjust(brightness=1.5,contrast=0.5,saturation=2.0)"
         ),
         (BackgroundEffect(color: .black), "background(0.0.0)"),
+        (BitonalEffect(), "bitonal"),
         (BlurEffect(sigma: 6), "blur(6.0)"),
         (CircleEffect(), "circle"),
         (CropEffect(x: 1, y: 2, width: 300, height: 400), "crop(1,2,300x400)"),

@@ -84,6 +84,17 @@ struct EffectOptionTests {
             ])
     }
 
+    @Test func `gray is a flag, or bitonal`() throws {
+        for (text, processors) in [
+            ("gray=1", [ImageProcessor.grayscale]), ("grayscale=true", [.grayscale]), ("gray=bitonal", [.bitonal]),
+            ("gray=0", []),
+        ] {
+            #expect(try ImageOptions(text).processors([:]) == processors, "\(text)")
+        }
+        let error = #expect(throws: ImageOptionError.self) { try ImageOptions("gray=2") }
+        #expect(error?.message.contains("or bitonal") == true, "\(error?.message ?? "none")")
+    }
+
     @Test func `a turn alone is applied to the small image`() throws {
         let turned = try ImageOptions("w=40,h=30,fit=cover,rotate=90")
         #expect((turned.decodedSizing?.width, turned.decodedSizing?.height) == (30, 40))

@@ -56,6 +56,7 @@ struct IIIFURLTests {
         ("full/max/0/default.jpg", "format=jpeg", "full/max/0/default.jpg"),
         ("full/max/0/color.png", "format=png", "full/max/0/default.png"),
         ("full/max/0/gray.webp", "gray=1,format=webp", "full/max/0/gray.webp"),
+        ("full/max/0/bitonal.png", "gray=bitonal,format=png", "full/max/0/bitonal.png"),
         // Regions.
         ("square/max/0/default.jpg", "crop=80x0x480x480,format=jpeg", "80,0,480,480/max/0/default.jpg"),
         ("10,20,30,40/max/0/default.jpg", "crop=10x20x30x40,format=jpeg", "10,20,30,40/max/0/default.jpg"),
@@ -232,7 +233,7 @@ struct IIIFURLTests {
         ] {
             #expect(document[name] as? Int == value, "\(name)")
         }
-        #expect(document["extraQualities"] as? [String] == ["color", "gray"])
+        #expect(document["extraQualities"] as? [String] == ["color", "gray", "bitonal"])
         #expect(document["extraFormats"] as? [String] == ["avif", "gif", "webp"])
         #expect(
             document["extraFeatures"] as? [String]

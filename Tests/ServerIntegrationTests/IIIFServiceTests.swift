@@ -9,6 +9,7 @@ import Testing
     private static let green = SIMD4<UInt8>(0, 255, 0, 255)
     private static let blue = SIMD4<UInt8>(0, 0, 255, 255)
     private static let white = SIMD4<UInt8>(255, 255, 255, 255)
+    private static let black = SIMD4<UInt8>(0, 0, 0, 255)
     /// Blue in gray.
     private static let dark = SIMD4<UInt8>(18, 18, 18, 255)
 
@@ -58,7 +59,8 @@ import Testing
         ("full/max/!180/default.png", 200, 100, blue), ("full/max/!270/default.png", 100, 200, red),
         ("100,0,100,100/20,40/90/default.png", 40, 20, white),
         ("100,0,100,100/20,40/!90/default.png", 40, 20, white),
-        ("0,50,100,50/max/0/gray.png", 100, 50, dark),
+        ("0,50,100,50/max/0/gray.png", 100, 50, dark), ("full/max/0/bitonal.png", 200, 100, black),
+        ("100,0,100,50/max/0/bitonal.png", 100, 50, white),
     ]
 
     @Test func `region, size, rotation and quality are applied in this order`() async throws {

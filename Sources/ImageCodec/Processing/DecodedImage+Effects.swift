@@ -6,6 +6,20 @@ extension DecodedImage {
         try adjusted(saturation: 0, within: budget)
     }
 
+    /// The image in black and white: a pixel is white if its luma (ITU-R BT.709) is 128 or more.
+    package func bitonal(within budget: ImageBudget = .unlimited) throws(ImageCodecError) -> DecodedImage {
+        try budget.check(memory: cost * 2)
+        let same = (0...255).map { UInt8($0) }
+        let threshold: [UInt8] = same.map { $0 < 128 ? 0 : 255 }
+        let bitonal = try PixelBuffer(byteCount: cost)
+        try budget.eachPart(width * height) { part in
+            let start = part.lowerBound * 4
+            icodec_adjust(pixels.bytes + start, bitonal.bytes + start, part.count, same, 0)
+            icodec_adjust(bitonal.bytes + start, bitonal.bytes + start, part.count, threshold, 1)
+        }
+        return replacing(bitonal, width: width, height: height)
+    }
+
     /// The image with other colours, as the CSS filter functions of these names make them. 1 changes nothing.
     ///
     /// - Parameters:

@@ -47,7 +47,9 @@ extension ImageOperations {
         case "brightness": brightness = try number(from: 0)
         case "contrast": contrast = try number(from: 0)
         case "saturation": saturation = try number(from: 0)
-        case "gray": isGray = try OptionValue.flag(value)
+        case "gray":
+            isBitonal = value == "bitonal"
+            isGray = try isBitonal ? false : OptionValue.flag(value, or: "bitonal")
         case "watermark": watermark = value
         case "wm-position":
             guard let position = ImageSizing.Position(option: value), position != .attention, position != .entropy

@@ -23,6 +23,8 @@ package struct ImageOperations: Hashable, Sendable {
     package var contrast = 1.0
     package var saturation = 1.0
     package var isGray = false
+    /// True for black and white without gray.
+    package var isBitonal = false
     /// The name or the file of a watermark, or nil for none.
     package var watermark: String?
     package var watermarkPosition = ImageSizing.Position.bottomRight
@@ -119,6 +121,7 @@ extension ImageOperations {
             processors.append(.adjust(brightness: brightness, contrast: contrast, saturation: saturation))
         }
         if isGray { processors.append(.grayscale) }
+        if isBitonal { processors.append(.bitonal) }
         if var mark {
             mark.position = watermarkPosition
             mark.scale = Double(watermarkScale) / 100

@@ -20,9 +20,10 @@ package enum OptionValue {
         return Double(text)
     }
 
-    package static func flag(_ text: String) throws(OptionValueError) -> Bool {
+    /// - Parameter other: Another value, for the message.
+    package static func flag(_ text: String, or other: String? = nil) throws(OptionValueError) -> Bool {
         guard let flag = ["1": true, "true": true, "0": false, "false": false][text] else {
-            throw OptionValueError("must be 1 or 0, true or false")
+            throw OptionValueError("must be 1 or 0, true or false\(other.map { ", or \($0)" } ?? "")")
         }
         return flag
     }

@@ -22,7 +22,7 @@ struct IIIFImage: Equatable {
     }
 
     enum Quality: String, CaseIterable {
-        case `default`, color, gray
+        case `default`, color, gray, bitonal
     }
 
     /// The formats by their extensions.

@@ -120,7 +120,11 @@ struct IIIFRendering: Equatable {
         if image.rotation != 0 { options.set("rotate", image.rotation) }
         // The reflection comes first there and last here, which exchanges the axes of an image on its side.
         if image.isMirrored { options.set("flip", isOnItsSide ? "v" : "h") }
-        if image.quality == .gray { options.set("gray", "1") }
+        switch image.quality {
+        case .default, .color: break
+        case .gray: options.set("gray", "1")
+        case .bitonal: options.set("gray", "bitonal")
+        }
         options.set("format", IIIFImage.formats[image.format]?.rawValue ?? image.format)
         // The size is in pixels, whatever the client's screen is.
         options.set("dpr", "1")
