@@ -32,7 +32,7 @@ extension Setting {
         address("listen", \.listen, "The address for clients; port 0 selects a free port."),
         list(
             "public-hosts", "HOST,…", \.publicHosts,
-            "Host names of the service, for absolute request targets; *.example.com for all subdomains."
+            "Host names of the service, for absolute request targets and IIIF; *.example.com for all subdomains."
         ) { hostProblem($0) }.reloadable,
         text("health-path", "PATH", \.healthPath, "A path at the clients' address that is 200 while the process lives.")
         {
@@ -193,7 +193,7 @@ extension Setting {
             .reloadable,
         list(
             "trusted-proxies", "BLOCK,…", \.trustedProxies,
-            "Proxies in front, as addresses or blocks (10.0.0.0/8), whose Forwarded or X-Forwarded-For is trusted."
+            "Proxies in front, as addresses or blocks (10.0.0.0/8), whose Forwarded, X-Forwarded-For and, for IIIF, X-Forwarded-Proto are trusted."
         ) { AddressBlock($0) == nil ? "must be an address or a block of addresses" : nil },
     ]
 
