@@ -19,7 +19,8 @@ struct FormatOptionTests {
     }
 
     @Test(arguments: [
-        "", "#", "+ff", "+fffff", "#+fffff", "-00001", "##ff8000", "ff80", "ff80000", "ff800g", "\u{FF10}", "\u{FF10}\u{FF10}", "red",
+        "", "#", "+ff", "+fffff", "#+fffff", "-00001", "##ff8000", "ff80", "ff80000", "ff800g", "\u{FF10}",
+        "\u{FF10}\u{FF10}", "red",
     ])
     func `text that is not three or six hexadecimal digits is not a colour`(text: String) {
         #expect(SizingOptions.Colour(argument: text) == nil)

@@ -238,7 +238,8 @@ struct IIIFURLTests {
         #expect(
             document["extraFeatures"] as? [String]
                 == ["canonicalLinkHeader", "mirroring", "profileLinkHeader", "sizeUpscaling"])
-        #expect(document["sizes"] as? [[String: Int]] == [["width": 320, "height": 240], ["width": 640, "height": 480]])
+        #expect(
+            document["sizes"] as? [[String: Int]] == [["width": 320, "height": 240], ["width": 640, "height": 480]])
         let tiles = try #require(document["tiles"] as? [[String: Any]])
         #expect(tiles.count == 1 && tiles[0]["width"] as? Int == 512 && tiles[0]["scaleFactors"] as? [Int] == [1, 2])
     }

@@ -124,11 +124,12 @@ struct S3TierTests {
                 == "KVjUFtCKpaRy17UJA2y36v1UKt2EUn5moUXqZMtM3HU=")
     }
 
-    @Test(arguments: [
-        ([.ok], true, 1), ([.preconditionFailed], false, 1), ([.conflict, .ok], true, 2),
-        ([.conflict, .preconditionFailed], false, 2), ([.conflict, .conflict, .ok], true, 3),
-        ([.conflict, .conflict, .conflict, .ok], nil, 3),
-    ] as [([HTTPResponse.Status], Bool?, Int)])
+    @Test(
+        arguments: [
+            ([.ok], true, 1), ([.preconditionFailed], false, 1), ([.conflict, .ok], true, 2),
+            ([.conflict, .preconditionFailed], false, 2), ([.conflict, .conflict, .ok], true, 3),
+            ([.conflict, .conflict, .conflict, .ok], nil, 3),
+        ] as [([HTTPResponse.Status], Bool?, Int)])
     func `an upload that conflicts with another one is repeated until it is known whether there is an object`(
         statuses: [HTTPResponse.Status], isStored: Bool?, requests: Int
     ) async throws {

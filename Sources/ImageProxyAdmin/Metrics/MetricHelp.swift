@@ -9,7 +9,8 @@ enum MetricHelp {
         "imgcache_request_duration_seconds": "The time from a request's last byte to its response's last.",
         "imgcache_response_bytes_total": "Bytes of content sent to clients.",
         "imgcache_errors_total": "Responses with an error of this service, by its code.",
-        "imgcache_requests_refused_total": "Requests and connections refused before the look-up in the cache, by reason.",
+        "imgcache_requests_refused_total":
+            "Requests and connections refused before the look-up in the cache, by reason.",
         "imgcache_requests_abandoned_total": "Clients that disconnected before their response.",
         "imgcache_connections": "Connections of clients.",
         "imgcache_requests_running": "Running requests that are not served from memory.",

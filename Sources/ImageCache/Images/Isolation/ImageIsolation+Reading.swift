@@ -45,7 +45,8 @@ extension ImageIsolation {
     ///   - headerWork: The time already spent on the file.
     func thumbnail(
         of descriptor: Int32, byteCount: Int, _ sizing: ImageSizing?, _ decoder: ImageDecoder,
-        _ processors: [ImageProcessor] = [], as encoder: ImageEncoder, keepsAnimation: Bool, after headerWork: WorkerUse = WorkerUse()
+        _ processors: [ImageProcessor] = [], as encoder: ImageEncoder, keepsAnimation: Bool,
+        after headerWork: WorkerUse = WorkerUse()
     ) throws(ImageCodecError) -> EncodedImage {
         var (rendering, headerWork) = (ImageWorkRequest.Rendering(), headerWork)
         rendering.source = .file(byteCount: byteCount)
