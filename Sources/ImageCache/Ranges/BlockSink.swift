@@ -15,6 +15,10 @@ final class BlockSink: BodySink, @unchecked Sendable {
     private let basis: HeldPartial
     private let end: Int64
     private let cutter: BlockCutter
+    /// True if the response has all of the body instead of a range.
+    private var isWhole = false
+    /// The number of the following bytes that are not wanted.
+    private var skipped: Int64 = 0
 
     init(_ fetch: RangeFetch, _ body: IncompleteBody, _ held: HeldPartial, _ range: Range<Int64>) {
         self.fetch = fetch
@@ -35,27 +39,38 @@ final class BlockSink: BodySink, @unchecked Sendable {
     }
 
     func begin(_ head: ResponseHead, _ placement: BodyPlacement) throws {
+        (isWhole, skipped) = (false, 0)
         if case .whole(let length) = placement {
-            // Asked for all of it, because no block is held.
-            guard cutter.position == 0, end == body.total, length == body.total,
-                head.resumeValidator == basis.validator
+            // Asked for all of it, because no block is held, or by a server that ignores ranges.
+            guard length ?? body.total == body.total, cutter.position <= RangePlan.skipped, fetch.isOfHeld(head, basis)
             else { throw RepresentationChanged() }
+            (isWhole, skipped) = (true, cutter.position)
         }
         guard fetch.confirm(by: head) else { throw RepresentationChanged() }
+        if isWhole, cutter.isComplete { throw BlocksComplete() }
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteResult {
-        try cutter.append(bytes) { block, offset in
+        let unwanted = min(skipped, Int64(bytes.count))
+        skipped -= unwanted
+        try cutter.append(UnsafeRawBufferPointer(rebasing: bytes[Int(unwanted)...])) { block, offset in
             try body.write(block, at: offset)
             fetch.noteReceived(block.count)
         }
+        if isWhole, cutter.isComplete, end < body.total { throw BlocksComplete() }
         return .accepted
     }
 
     func end(_ ending: AttemptEnding) throws {
-        if ending == .discarded { throw RepresentationChanged() }
+        if ending == .discarded || ending == .complete && !isComplete { throw RepresentationChanged() }
     }
+
+    /// False for a whole body that ended before the wanted bytes did.
+    private var isComplete: Bool { !isWhole || cutter.isComplete }
 }
+
+/// Ends a transfer that has brought all wanted blocks, and would bring more bytes.
+struct BlocksComplete: Error {}
 
 /// The origin has another representation than the one whose blocks are held.
 struct RepresentationChanged: Error {}

@@ -356,6 +356,11 @@ final class RangeFetch: Sendable {
         change.fulfill(())
     }
 
+    /// Returns true if a response with all of the body has the representation whose blocks are held. A validator is unique to its resource.
+    func isOfHeld(_ head: ResponseHead, _ held: HeldPartial) -> Bool {
+        head.resumeValidator == held.validator && fetcher.rules.signatures.isSameResource(head.finalURL, held.url)
+    }
+
     /// Notes that a response proved to be of the representation whose blocks are held.
     ///
     /// - Returns: False if the representation must no longer be stored: its readers are those of several clients.
@@ -425,6 +430,7 @@ final class RangeFetch: Sendable {
         do throws(TransferError) {
             result = try await run(request, into: BlockSink(self, body, held, range))
         } catch {
+            if error.cause is BlocksComplete { return }
             var failure = ImageCacheError(error)
             if let cause = error.cause as? RepresentationChanged { failure.cause = cause }
             throw failure

@@ -269,6 +269,62 @@ import Testing
         #expect(bench.sent.count == 2)
     }
 
+    /// The response of a server that ignores ranges, in pieces.
+    private static func whole(_ count: Int = size, hasLength: Bool = true) -> ScriptedResponse {
+        let pieces = stride(from: 0, to: count, by: 100_000).map { start in
+            ScriptedResponse.Step.bytes(Array(bytes[start..<min(start + 100_000, count)]))
+        }
+        return ScriptedResponse(
+            .ok, [.eTag: "\"1\"", .cacheControl: "max-age=60"], steps: pieces, length: hasLength ? count : nil)
+    }
+
+    @Test(arguments: consumers, [true, false])
+    func `a server that ignores ranges brings the missing blocks of the same version`(
+        _ consumer: Bench.Consumer, _ hasLength: Bool
+    ) async throws {
+        let representation = representation
+        let bench = try Bench { request in
+            request.number == 2 ? Self.whole(hasLength: hasLength) : representation.response(to: request)
+        }
+        let held = 10..<20
+        let range = 5 * Self.block + 7..<7 * Self.block + 1
+        for range in [held, range, held, range] {
+            #expect(try await get(range, consumer, of: bench).body == Self.content(range))
+        }
+        #expect(ranges(bench) == ["bytes=0-262143", "bytes=1310720-2097151"])
+        // The transfer ends after the wanted bytes.
+        #expect(bench.cache.transferTotals.bytesReceived <= 9 * Self.block)
+    }
+
+    @Test(arguments: consumers)
+    func `a server that ignores ranges confirms stale blocks of the same version`(_ consumer: Bench.Consumer)
+        async throws
+    {
+        let representation = representation
+        let bench = try Bench { request in
+            request.number == 2 ? Self.whole() : representation.response(to: request)
+        }
+        _ = try await get(0..<10, consumer, of: bench)
+        bench.advance(seconds: 100)
+        for _ in 0..<2 { #expect(try await get(5..<10, consumer, of: bench).body == Self.content(5..<10)) }
+        #expect(ranges(bench) == ["bytes=0-262143", "bytes=\(Self.size - 1)-"])
+        #expect(bench.cache.transferTotals.bytesReceived <= Self.block + 100_000)
+    }
+
+    @Test(arguments: consumers)
+    func `a whole body that ends before the missing blocks is of another version`(_ consumer: Bench.Consumer)
+        async throws
+    {
+        let representation = representation
+        let bench = try Bench { request in
+            request.number == 2 ? Self.whole(1000, hasLength: false) : representation.response(to: request)
+        }
+        _ = try await get(0..<10, consumer, of: bench)
+        let range = 5 * Self.block..<6 * Self.block
+        #expect(try await get(range, consumer, of: bench).body == Self.content(range))
+        #expect(ranges(bench) == ["bytes=0-262143", "bytes=1310720-1572863", "bytes=1310720-1572863"])
+    }
+
     @Test(arguments: [1, 100_000, 262_144, 300_000])
     func `an interrupted range resumes at its last byte`(_ count: Int) async throws {
         let representation = representation
