@@ -11,6 +11,8 @@ extension TransferStateMachine {
         var resumedFrom: Int64 = 0
         /// The largest number of bytes that were ever held. An attempt that ends with more has made progress.
         var furthest: Int64 = 0
+        /// The number of responses with less than the requested range.
+        var shortParts: Int64 = 0
         var retry: RetryState
         /// True if a response was received.
         var hasReachedHost = false

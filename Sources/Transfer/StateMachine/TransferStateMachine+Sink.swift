@@ -53,6 +53,12 @@ extension TransferStateMachine {
             return fail(error(.refusedBySink, "a part that the server sent was not kept"))
         }
         history.furthest = max(history.furthest, now.heldBytes)
+        // A server may send less than was asked for, but not so little that the number of requests has no bound.
+        if now.missing.count >= before.missing.count { history.shortParts += 1 }
+        guard history.shortParts <= Self.freeShortParts + history.bytesReceived / Self.leastPart else {
+            let text = "the server sent only \(history.bytesReceived) bytes in \(history.attempts) responses to ranges"
+            return fail(error(.protocolViolation, text))
+        }
         return again(Basis(now))
     }
 

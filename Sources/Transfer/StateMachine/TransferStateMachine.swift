@@ -61,6 +61,10 @@ struct TransferStateMachine: Sendable {
     static let discardLimit: Int64 = 64 * 1024
     /// The time for which a redirect's body is read, so that the connection can be reused.
     static let redirectBodyTime = Duration.seconds(2)
+    /// The number of responses with less than the requested range that a transfer accepts, whatever their length. For each further one,
+    /// ``leastPart`` bytes must have been received.
+    static let freeShortParts: Int64 = 100
+    static let leastPart: Int64 = 16 * 1024
 
     let request: CheckedRequest
     let rules: Rules

@@ -36,6 +36,34 @@ import Testing
         #expect(error.url == Sample.url)
     }
 
+    /// Sends parts of equal length, each less than what was asked for, until the machine wants no more.
+    private func requests(of length: Int64, total: Int64) throws -> (count: Int64, last: String) {
+        var machine = try MachineUnderTest(Sample.request())
+        machine.send([.start, .learn(Sample.held(1, of: total))])
+        var (count, held, last): (Int64, Int64, String) = (0, 1, "again")
+        while last == "again" {
+            let end = min(held + length, total)
+            machine.send([.start, Sample.part(held...end - 1, of: total), .piece(end - held), .wrote(end - held), .end])
+            last = machine.send(.sinkOK)
+            if last == "load partial" { last = machine.send(.learn(Sample.held(end, of: total))) }
+            (count, held) = (count + 1, end)
+        }
+        return (count, last)
+    }
+
+    @Test func `a server that sends a byte for each range is asked a limited number of times`() throws {
+        let (count, last) = try requests(of: 1, total: 1_000_000)
+        #expect(count == TransferStateMachine.freeShortParts + 1)
+        #expect(last == "failed protocolViolation: the server sent only \(count) bytes in \(count) responses to ranges")
+    }
+
+    @Test(arguments: [TransferStateMachine.leastPart, 1 << 20])
+    func `a server that shortens ranges to useful parts is asked for all of them`(_ length: Int64) throws {
+        let (count, last) = try requests(of: length, total: 1 + 300 * length)
+        #expect(count == 300)
+        #expect(last == "body from 1")
+    }
+
     @Test func `redirects belong to the head and are not attempts`() throws {
         var machine = try MachineUnderTest(Sample.request())
         machine.send([.start, .learn(nil), .start, Sample.redirect(to: "/b"), .end, .start, Sample.head(404)])
