@@ -40,6 +40,7 @@ extension DownloadCache {
         if let value = values.held(key, for: request)?.value as? Value {
             return CachedValue(value: value, source: .memory, unusedReason: nil)
         }
+        request.transfer.maxFileSize = min(request.transfer.maxFileSize ?? .max, configuration.maxValueSize)
         var file = try await file(for: request)
         var reason = file.unusedReason
         var decoded = try await decodedBody(file, decode)

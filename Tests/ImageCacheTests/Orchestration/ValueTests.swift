@@ -156,8 +156,23 @@ struct ValueTests {
         }
     }
 
-    @Test func `a body above the limit for values is refused`() async throws {
+    @Test(arguments: [true, false])
+    func `the transfer of a body above the limit for values ends`(_ hasLength: Bool) async throws {
+        let bench = try Bench(.private, { $0.maxValueSize = 10 }) { _ in
+            ScriptedResponse(
+                .ok, [.cacheControl: "max-age=60"], steps: Array(repeating: .bytes([1, 2, 3, 4]), count: 100),
+                length: hasLength ? 400 : nil)
+        }
+        let error = await #expect(throws: ImageCacheError.self) {
+            _ = try await bench.cache.value(for: Self.request, as: User.self)
+        }
+        #expect(error?.code == .store(.tooLarge))
+        #expect(bench.cache.transferTotals.bytesReceived <= 10)
+    }
+
+    @Test func `a stored body above the limit for values is refused`() async throws {
         let bench = try Bench(.private, { $0.maxValueSize = 10 }, script: { Self.ann.response(to: $0) })
+        _ = try await bench.cache.file(for: Self.request)
         await #expect(throws: ImageCacheError.self) {
             _ = try await bench.cache.value(for: Self.request, as: User.self)
         }
