@@ -77,23 +77,26 @@ public final class Prefetch: Sendable {
         var failures: [Failure] = []
         /// Fulfilled when a pause ends.
         var resumed: Promise<Void>?
+        /// True if it was released during a pause, which nobody can end.
+        var isAbandoned = false
         var task: Task<Void, Never>?
     }
 
     private let state: Locked<State>
 
     init(_ count: Int, width: Int, _ load: @escaping @Sendable (_ index: Int) async throws(ImageCacheError) -> Void) {
-        state = Locked(State(counts: Counts(requested: count)))
-        let task = Task { [self] in
+        let state = Locked(State(counts: Counts(requested: count)))
+        self.state = state
+        let task = Task {
             await withTaskGroup(of: Void.self) { group in
                 var next = 0
                 func startNext() async {
                     guard next < count else { return }
-                    await untilResumed()
-                    guard !Task.isCancelled else { return }
+                    await Self.untilResumed(state)
+                    guard !Task.isCancelled, !state.withLock({ $0.isAbandoned }) else { return }
                     let index = next
                     next += 1
-                    group.addTask { [self] in
+                    group.addTask {
                         do throws(ImageCacheError) {
                             try await load(index)
                             state.withLock { $0.counts.loaded += 1 }
@@ -112,12 +115,20 @@ public final class Prefetch: Sendable {
         state.withLock { $0.task = task }
     }
 
+    deinit {
+        let resumed = state.withLock { state in
+            state.isAbandoned = state.resumed != nil
+            return state.resumed
+        }
+        resumed?.fulfill(())
+    }
+
     public var counts: Counts { state.withLock { $0.counts } }
 
     /// The requests that have failed so far, in the order of their failures, including those stopped by ``cancel()``.
     public var failures: [Failure] { state.withLock { $0.failures } }
 
-    /// Starts no further requests until ``resume()``. Running ones continue.
+    /// Starts no further requests until ``resume()``. Running ones continue. A paused prefetch that is released ends with them.
     public func pause() { state.withLock { $0.resumed = $0.resumed ?? Promise() } }
 
     /// Continues after ``pause()``.
@@ -138,7 +149,9 @@ public final class Prefetch: Sendable {
     /// Returns after all requests, or after ``cancel()``.
     public func finish() async { await state.withLock { $0.task }?.value }
 
-    private func untilResumed() async {
-        while !Task.isCancelled, let resumed = state.withLock({ $0.resumed }) { await resumed.value() }
+    private static func untilResumed(_ state: Locked<State>) async {
+        while !Task.isCancelled, let resumed = state.withLock({ $0.isAbandoned ? nil : $0.resumed }) {
+            await resumed.value()
+        }
     }
 }

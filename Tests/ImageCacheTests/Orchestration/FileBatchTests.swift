@@ -94,6 +94,22 @@ struct FileBatchTests {
         #expect(bench.sent.count == 80)
     }
 
+    @Test func `a prefetch that is released during its pause ends, and starts no further request`() async throws {
+        let gate = AsyncGate()
+        let bench = try Bench(script: { _ in ScriptedResponse(.ok, body: [1]).after(gate) })
+        var prefetch: Prefetch? = bench.cache.prefetch(Self.requests(5), width: 2)
+        await bench.transport.requests { $0.count == 2 }
+        prefetch?.pause()
+        weak var released: Prefetch?
+        released = prefetch
+        prefetch = nil
+        #expect(released == nil)
+        gate.open()
+        await bench.transport.requests { $0.allSatisfy { $0.ending != nil } }
+        #expect(await eventually { bench.cache.running.isEmpty })
+        #expect(bench.sent.count == 2)
+    }
+
     @Test(arguments: [Int.min, 0, .max])
     func `batches and prefetches of any width end`(_ width: Int) async throws {
         let bench = try bench()
