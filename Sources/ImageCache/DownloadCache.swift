@@ -136,13 +136,13 @@ public final class DownloadCache: Sendable {
 
     // MARK: Downloads under way
 
-    /// The URLs, without userinfo, and the progress of the running downloads.
+    /// The URLs, without userinfo, and the progress of the running downloads, also of those that load ranges (``RemoteFile``).
     public var running: [(url: String, progress: DownloadProgress)] {
-        fetcher.pool.contexts.map { ($0.url, $0.latest) }
+        fetcher.pool.contexts.map { ($0.url, $0.latest) } + fetcher.rangeFetches.running
     }
 
     /// Stops all running downloads. Received bytes are kept, so that later requests resume.
-    public func cancelAll() { fetcher.pool.cancel { _ in true } }
+    public func cancelAll() { fetcher.cancel { _ in true } }
 
     /// Drops the waiting uploads to the remote store.
     package func dropUploads() { fetcher.remote?.dropWaiting() }
@@ -153,7 +153,7 @@ public final class DownloadCache: Sendable {
     /// Stops the downloads of a URL, of all users that it may name, for all callers that wait for them.
     public func cancel(_ url: String) {
         let url = URLText.separatingUserinfo(url).url
-        fetcher.pool.cancel { $0.url.hasSameBytes(as: url) }
+        fetcher.cancel { $0.url.hasSameBytes(as: url) }
     }
 
     /// Stops the downloads of a URL, of all users that it may name, for all callers that wait for them.

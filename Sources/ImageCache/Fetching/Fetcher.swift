@@ -124,6 +124,12 @@ final class Fetcher: Sendable {
         return try await driver.run()
     }
 
+    /// Cancels fetches for all callers that wait for them.
+    func cancel(where isMeant: (Fetch) -> Bool) {
+        pool.cancel(where: isMeant)
+        rangeFetches.cancel(where: isMeant)
+    }
+
     func close(uploadingFor time: Duration) async {
         await remote?.close(within: time)
         await sweeper?.stop()

@@ -37,6 +37,8 @@ final class RangeFetch: Sendable {
         var isOutdated = false
         var readers = 1
         var isClosing = false
+        /// True if it was cancelled for all readers.
+        var isCancelled = false
         var lock: ByteLock?
         var runs: [Int: Run] = [:]
         var lastRun = 0
@@ -97,7 +99,7 @@ final class RangeFetch: Sendable {
         let cancelled = state.withLock { state -> [Task<Void, Never>]? in
             state.readers -= 1
             state.position = position
-            guard state.readers == 0 else { return nil }
+            guard state.readers == 0, !state.isCancelled else { return nil }
             state.isClosing = true
             // The rest of a small body is fetched anyway.
             if let body = state.body, body.total <= RangePlan.smallBody { return [] }
@@ -111,8 +113,19 @@ final class RangeFetch: Sendable {
         Task(executorPreference: fetcher.executor) { await self.close() }
     }
 
+    /// Ends the fetch for all readers. The complete blocks are kept.
+    func cancel() {
+        let (tasks, isFirst) = state.withLock { state in
+            defer { (state.isClosing, state.isCancelled) = (true, true) }
+            return (state.runs.values.compactMap(\.task), !state.isClosing && !state.isOutdated)
+        }
+        for task in tasks { task.cancel() }
+        noteChange()
+        if isFirst { Task(executorPreference: fetcher.executor) { await self.close() } }
+    }
+
     private func close() async {
-        while let task = state.withLock({ $0.runs.values.first?.task }) { await task.value }
+        while let change = state.withLock({ $0.runs.isEmpty ? nil : $0.change }) { _ = await change.value() }
         let (known, body, lock) = state.withLock { state in
             defer { (state.body, state.lock) = (nil, nil) }
             return (
@@ -120,6 +133,7 @@ final class RangeFetch: Sendable {
                 state.lock
             )
         }
+        noteChange()
         var isSequential = false
         if let body, let record = known.record {
             isSequential = RangePlan.completes(
@@ -138,7 +152,7 @@ final class RangeFetch: Sendable {
         }
         release(lock)
         closed.fulfill(())
-        if isSequential { fetcher.completeInBackground(resolved) }
+        if isSequential, !state.withLock({ $0.isCancelled }) { fetcher.completeInBackground(resolved) }
     }
 
     /// Discards the blocks after the representation has changed at the origin. The present readers fail, and later ones start over.
@@ -197,6 +211,7 @@ final class RangeFetch: Sendable {
         switch opening {
         case .byBlocks, .confirmed: return opening
         case .busy, .changed, .whole:
+            if state.withLock({ $0.isCancelled }) { throw .cancelled.with(url: resolved.url) }
             if let failure = state.withLock({ $0.failure }) { throw failure }
             return opening
         }
@@ -341,6 +356,17 @@ final class RangeFetch: Sendable {
     /// The bytes of the blocks that all readers' requests have received.
     var bytesReceived: Int64 { state.withLock { $0.received } }
 
+    /// The progress of the requests under way; `nil` if there are none. It has no length: readers want parts of the body.
+    var progress: DownloadProgress? {
+        let received = state.withLock { $0.runs.isEmpty ? nil : $0.received }
+        guard let received else { return nil }
+        var progress = DownloadProgress()
+        progress.phase = fetch.latest.phase
+        progress.hasResponse = fetch.latest.hasResponse
+        progress.received = received
+        return progress
+    }
+
     /// Counts a block that was received and stored, and wakes the waiting readers.
     func noteReceived(_ bytes: Int) {
         state.withLock { $0.received += Int64(bytes) }
@@ -443,7 +469,7 @@ final class RangeFetch: Sendable {
         guard let body = state.withLock({ $0.body }) else { return }
         do throws(StoreError) { try body.verify(window) } catch { throw ImageCacheError(error) }
         let wanted = state.withLock { state -> [(number: Int, range: Range<Int64>)] in
-            if state.isOutdated { return [] }
+            if state.isOutdated || state.isCancelled { return [] }
             let requested = RangeSet(state.runs.values.map(\.range))
             return RangeSet(body.missing(in: window)).subtracting(requested).ranges.map { range in
                 state.lastRun += 1
@@ -523,8 +549,10 @@ final class RangeFetch: Sendable {
         }
     }
 
+    /// The reason why there is no body any more.
     private var changed: ImageCacheError {
-        ImageCacheError(
+        if state.withLock({ $0.isCancelled }) { return .cancelled.with(url: resolved.url) }
+        return ImageCacheError(
             .wrongBytes, url: resolved.url, message: "the file changed at the origin while a range of it was read",
             cause: RepresentationChanged())
     }

@@ -76,6 +76,18 @@ final class RangeFetches: Sendable {
         state.withLock { $0.undivided.insert(key, isForCredentials: isForCredentials, now: .now) }
     }
 
+    /// The URLs and the progress of the bodies that are being requested.
+    var running: [(url: String, progress: DownloadProgress)] {
+        state.withLock { Array($0.fetches.values) }.compactMap { fetch in
+            fetch.progress.map { (fetch.fetch.url, $0) }
+        }
+    }
+
+    /// Cancels fetches for all of their readers.
+    func cancel(where isMeant: (Fetch) -> Bool) {
+        for fetch in state.withLock({ Array($0.fetches.values) }) where isMeant(fetch.fetch) { fetch.cancel() }
+    }
+
     /// Waits until the bodies without readers are closed: their blocks are then noted in the store.
     func waitUntilClosed() async {
         for fetch in state.withLock({ Array($0.fetches.values) }) where fetch.isClosing {

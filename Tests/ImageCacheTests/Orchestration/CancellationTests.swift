@@ -97,6 +97,34 @@ import Testing
         #expect(error?.code == .cancelled && error?.url == Bench.url)
     }
 
+    @Test(arguments: [1, 2], [nil, Bench.url])
+    func `reads of ranges are listed and stopped like other loads, and their blocks are kept`(
+        _ waiting: Int, _ url: String?
+    ) async throws {
+        let (gate, block) = (gate, 262_144)
+        let representation = ScriptedRepresentation(ScriptedRepresentation.bytes(40 * block))
+        let bench = try Bench { request in
+            let response = representation.response(to: request)
+            return request.number == waiting ? response.after(gate) : response
+        }
+        func content(_ range: Range<Int>) -> Data { Data(representation.bytes[range]) }
+        let file = bench.cache.remoteFile(for: Bench.url)
+        if waiting == 2 { #expect(try await file.read(at: 0, count: 10) == content(0..<10)) }
+        let task = Task { try await file.read(at: Int64(20 * block), count: 10) }
+        await gate.reached()
+        #expect(await eventually { bench.cache.running.map(\.url) == [Bench.url] })
+        #expect(bench.cache.running.allSatisfy { $0.progress.total == nil })
+        if let url { bench.cache.cancel(url) } else { bench.cache.cancelAll() }
+        let error = await #expect(throws: ImageCacheError.self) { try await task.value }
+        #expect(error?.code == .cancelled)
+        #expect(await eventually { bench.cache.running.isEmpty })
+        gate.open()
+        let sent = bench.sent.count
+        #expect(try await file.read(at: 5, count: 10) == content(5..<15))
+        #expect(bench.sent.count == sent + (waiting == 2 ? 0 : 1))
+        #expect(try await file.read(at: Int64(20 * block), count: 10) == content(20 * block..<20 * block + 10))
+    }
+
     @Test func `a download that is released is stopped`() async throws {
         let bench = try bench()
         var download: Download? = bench.cache.download(bench.request())
