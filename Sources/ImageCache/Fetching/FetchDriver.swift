@@ -13,6 +13,7 @@ struct FetchDriver {
     private let task: FetchPool.SharedTask
     private let consumer: Fetcher.Consumer
     private let isShared: Bool
+    private let isRevalidation: Bool
     /// The outcome of a look-up before the fetch.
     private let lookedUp: LookedUp?
     private var machine: FetchMachine
@@ -63,6 +64,7 @@ struct FetchDriver {
         self.consumer = consumer
         self.lookedUp = lookedUp
         isShared = mode == .shared
+        isRevalidation = mode == .revalidation
         machine = FetchMachine(
             resolved, for: consumer, mode, by: fetcher.rules,
             usesRemote: fetcher.remoteSource?.rules.mayUse(resolved) == true, status: status
@@ -315,6 +317,7 @@ struct FetchDriver {
             return .notModified
         case .status:
             sink.keepPartials()
+            removeGone(after: result.head.status)
             return .errorStatus(result.head.status, .failure(result, resolved), at: fetcher.now())
         }
     }
@@ -394,7 +397,15 @@ struct FetchDriver {
         }
         sink.leaveOther()
         file = fetcher.replace(conditional, by: stored, resolved)
+        if !stored.isStored { removeGone(after: stored.response.status) }
         return stored.isStored ? .committed : .outdated
+    }
+
+    /// Removes the stored responses that were served stale, if the resource is gone: otherwise they would be served again.
+    private func removeGone(after status: HTTPResponse.Status) {
+        if isRevalidation, status == .notFound || status == .gone {
+            fetcher.remove(conditional.candidates, of: resolved, in: generation)
+        }
     }
 
     private func storingFailed(_ error: ImageCacheError) {

@@ -233,6 +233,14 @@ extension Fetcher {
         return file
     }
 
+    /// Removes stored responses of a resource that is gone, and the images made from them, unless a pin holds them.
+    func remove(_ candidates: [StoredCandidate], of resolved: ResolvedRequest, in generation: Generation) {
+        guard !candidates.isEmpty, (try? store.isPinned(resolved.key)) == false else { return }
+        // A failure only means that a later request learns again that the resource is gone.
+        _ = try? store.remove(
+            candidates.map(\.entry), and: EntryKey(.derivedImages(resolved.requestKey)), replacedIn: generation)
+    }
+
     /// Invalidates the stored responses for the URLs of a successful unsafe request (RFC 9111 section 4.4), and the images made from them, in the
     /// request's own namespace and in the shared one.
     ///

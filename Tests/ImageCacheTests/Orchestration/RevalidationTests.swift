@@ -1,6 +1,7 @@
 import CacheTestSupport
 import ConcurrencyPrimitives
 import Foundation
+import HTTPTypes
 import ImageCache
 import ImageCacheTesting
 import TestSupport
@@ -96,6 +97,33 @@ import Testing
         // The commit follows the transfer's end.
         #expect(try await eventually { try await bench.get(consumer).body == [9, 9] })
         #expect(bench.sent.count == 2)
+    }
+
+    @Test(arguments: [404, 410, 403], [Bench.Consumer.file, .proxied])
+    func `stale-while-revalidate ends when the origin says that the resource is gone`(
+        _ status: Int, _ consumer: Bench.Consumer
+    ) async throws {
+        let isChanged = Locked(false)
+        let etag = status == 410 ? nil : "\"1\""
+        let stored = ScriptedRepresentation(
+            [1], etag: etag, [.cacheControl: "max-age=60, stale-while-revalidate=600"])
+        let bench = try Bench { request in
+            guard isChanged.withLock({ $0 }) else { return stored.response(to: request) }
+            return ScriptedResponse(.init(code: status), [.cacheControl: "no-store"], body: [4])
+        }
+        _ = try await bench.get(consumer)
+        isChanged.withLock { $0 = true }
+        bench.advance(seconds: 100)
+        #expect(try await bench.get(consumer).body == [1])
+        await bench.transport.requests { $0.count >= 2 && $0[1].ending != nil }
+        func answer() async throws -> Int {
+            do { return try await bench.get(consumer).code } catch let error as ImageCacheError {
+                return error.code.statusCode ?? 0
+            }
+        }
+        // The removal follows the transfer's end.
+        if status != 403 { #expect(try await eventually { try await answer() == status }) }
+        #expect(try await answer() == (status == 403 ? 200 : status))
     }
 
     @Test func `the stored file and its replacement are both delivered`() async throws {
