@@ -369,9 +369,14 @@ struct FetchDriver {
         target.writer.epoch = generation.epoch
         let renewed: TransferResult
         do throws(TransferError) { renewed = try await transfer(nil, into: target.download) } catch {
+            received += error.bytesReceived
             target.download.keepPartial()
-            throw ImageCacheError(error)
+            var failure = ImageCacheError(error)
+            failure.bytesTransferred = received
+            throw failure
         }
+        received += renewed.bytesReceived
+        self.result?.bytesReceived = received
         guard case .body = renewed.outcome else {
             target.download.keepPartial()
             throw .failure(renewed, resolved)

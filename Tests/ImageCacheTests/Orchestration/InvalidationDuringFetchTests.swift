@@ -86,6 +86,18 @@ import Testing
         #expect(try await bench.cache.entries().count == 1)
     }
 
+    @Test func `the bytes of a body that is sent again after an invalidation count`() async throws {
+        let bench = try Bench { [gate] request in
+            let response = ScriptedRepresentation([1], etag: nil).response(to: request)
+            return request.number == 1 ? response.pausing(after: 0, for: gate) : response
+        }
+        let fetch = Task { try await bench.cache.file(for: bench.request { $0.noStoreBehavior = .fail }) }
+        await gate.reached()
+        _ = try await bench.cache.remove(bench.request())
+        gate.open()
+        #expect(try await fetch.value.bytesTransferred == 2)
+    }
+
     @Test(arguments: Invalidation.allCases)
     func `a copy in memory is not used after an invalidation`(_ invalidation: Invalidation) async throws {
         let bench = try Bench(older)
