@@ -1,3 +1,5 @@
+import FoundationEssentials
+import HTTPTypes
 import Testing
 
 @testable import Transfer
@@ -24,6 +26,20 @@ struct RetryTests {
         #expect(policy.delay(beforeRetry: 3, random: 0) == .zero)
         #expect(policy.delay(beforeRetry: 3, random: 0.25) == .seconds(1))
         #expect(policy.delay(beforeRetry: .max, random: 1) == .seconds(60))
+    }
+
+    @Test(
+        arguments: [
+            ("7", 7), ("0", nil), ("007", 7), ("9223372036854775808", 1 << 31), ("99999999999999999999", 1 << 31),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", 37), ("Sun, 06 Nov 1994 08:48:37 GMT", nil), ("-1", nil), ("1.5", nil),
+            ("soon", nil), ("", nil), ("1, 2", nil),
+        ] as [(String, Int64?)])
+    func `Retry-After is a number of seconds of any length, or a date`(_ value: String, _ seconds: Int64?) {
+        let received = Date(timeIntervalSince1970: 784_111_740.5)
+        let head = ResponseHead(
+            status: .serviceUnavailable, fields: [.retryAfter: value], finalURL: "http://a.example/",
+            requestTime: received, responseTime: received)
+        #expect(head.retryAfter == seconds.map { .seconds($0) })
     }
 
     @Test func `retries end at the policy's limit, with a note`() {

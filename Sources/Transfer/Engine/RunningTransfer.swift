@@ -132,13 +132,11 @@ final class RunningTransfer {
     }
 
     private func exchangeEnded(_ end: ExchangeEnd, now: MonotonicTime) -> Next {
-        let seconds = handle?.offset(CURLINFO_RETRY_AFTER) ?? 0
-        let retryAfter: Duration? = seconds > 0 ? .seconds(seconds) : nil
-        var action = machine.exchangeEnded(end, retryAfter: retryAfter, at: now)
+        var action = machine.exchangeEnded(end, at: now)
         // The head of a body without bytes is complete only now.
         if case .beginBody = action, machine.sent != nil {
             _ = perform(action, now: now)
-            action = machine.exchangeEnded(end, retryAfter: retryAfter, at: now)
+            action = machine.exchangeEnded(end, at: now)
         }
         return perform(action, now: now)
     }

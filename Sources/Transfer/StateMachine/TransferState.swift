@@ -200,6 +200,6 @@ extension TransferStateMachine {
     /// The reason for a retry.
     enum RetryCause {
         case failure(TransferError)
-        case status(TransferResult, retryAfter: Duration?)
+        case status(TransferResult)
     }
 }

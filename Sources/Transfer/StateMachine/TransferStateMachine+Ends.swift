@@ -7,9 +7,7 @@ extension TransferStateMachine {
     /// Handles the end of the transport's work on the request, by itself or after ``Action/stop``.
     ///
     /// A head that is complete only now begins a body: after ``Action/beginBody(_:)``, the end of the exchange is reported once more.
-    ///
-    /// - Parameter retryAfter: The value of the response's `Retry-After`.
-    mutating func exchangeEnded(_ end: ExchangeEnd, retryAfter: Duration? = nil, at now: MonotonicTime) -> Action {
+    mutating func exchangeEnded(_ end: ExchangeEnd, at now: MonotonicTime) -> Action {
         guard case .exchanging(let exchange, let stage) = state else { return .none }
         switch stage {
         case .awaitingHead(let awaited):
@@ -17,9 +15,9 @@ extension TransferStateMachine {
             // A head that was only complete when the exchange ended was the last one.
             let action = judge(head, of: exchange)
             if case .beginBody = action { return action }
-            return exchangeEnded(end, retryAfter: retryAfter, at: now)
+            return exchangeEnded(end, at: now)
         case .receivingBody(let response, _): return bodyEnded(end, response, exchange.request)
-        case .discarding(let conclusion, _): return concluded(conclusion, exchange.request, retryAfter)
+        case .discarding(let conclusion, _): return concluded(conclusion, exchange.request)
         case .stopping(.failure(let error, let isBodyOpen)): return attemptFailed(error, isBodyOpen: isBodyOpen)
         case .stopping(.restart(let reason, _)): return endBody(.startOver(reason))
         }
@@ -77,9 +75,7 @@ extension TransferStateMachine {
         return .endBody(body.ending)
     }
 
-    private mutating func concluded(
-        _ conclusion: Conclusion, _ sent: SentRequest, _ retryAfter: Duration?
-    ) -> Action {
+    private mutating func concluded(_ conclusion: Conclusion, _ sent: SentRequest) -> Action {
         switch conclusion {
         case .redirect(let hop, let redirects):
             state = .ready(.redirect(sent.attempt, hop, after: redirects))
@@ -98,16 +94,8 @@ extension TransferStateMachine {
             guard !options.forwardsErrorResponses, RetryState.isRetryable(status: head.status.code) else {
                 return finish(.success(result))
             }
-            return considerRetry(.status(result, retryAfter: Self.endlessPause(head.fields) ?? retryAfter))
+            return considerRetry(.status(result))
         }
-    }
-
-    /// The pause of a `Retry-After` with more seconds than a number holds, which libcurl does not read; nil for any other.
-    private static func endlessPause(_ fields: HTTPFields) -> Duration? {
-        guard let text = fields[.retryAfter], !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-            Int32(text) == nil
-        else { return nil }
-        return .seconds(Int32.max)
     }
 
     /// The code of a failure; ``TransferError/Code/addressRefused`` if a refused address is the reason for having no connection.

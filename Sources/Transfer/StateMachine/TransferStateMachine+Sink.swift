@@ -97,7 +97,7 @@ extension TransferStateMachine {
         case .failure(var error):
             if let note { error.message += " (\(note))" }
             return fail(error)
-        case .status(var result, _):
+        case .status(var result):
             result.retriesEnded = note
             return finish(.success(result))
         }
@@ -106,7 +106,7 @@ extension TransferStateMachine {
 
 extension TransferStateMachine.RetryCause {
     fileprivate var retryAfter: Duration? {
-        if case .status(_, let retryAfter) = self { retryAfter } else { nil }
+        if case .status(let result) = self { result.head.retryAfter } else { nil }
     }
 
     fileprivate var isFailureToConnect: Bool {
@@ -120,7 +120,7 @@ extension TransferStateMachine.RetryCause {
     fileprivate var text: String {
         switch self {
         case .failure(let error): error.message
-        case .status(let result, _): "the server answered \(result.head.status.code)"
+        case .status(let result): "the server answered \(result.head.status.code)"
         }
     }
 }

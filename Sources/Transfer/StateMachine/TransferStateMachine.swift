@@ -34,7 +34,7 @@ struct TransferStateMachine: Sendable {
         /// Calls ``BodySink/begin(_:_:)``. During an exchange a failure is reported by ``sinkFailed(_:isBodyOpen:)``; after it, the outcome by
         /// ``sinkSucceeded()`` or ``sinkFailed(_:isBodyOpen:)``.
         case beginBody(BodyStart)
-        /// Ends the exchange early; reported by ``exchangeEnded(_:retryAfter:at:)``.
+        /// Ends the exchange early; reported by ``exchangeEnded(_:at:)``.
         case stop
         /// Calls ``BodySink/end(_:)`` after everything that was ordered before. Reported by ``sinkSucceeded()`` or
         /// ``sinkFailed(_:isBodyOpen:)``; the latter also in place of the call, if an earlier one has failed.

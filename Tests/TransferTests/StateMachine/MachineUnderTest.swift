@@ -13,7 +13,7 @@ struct MachineUnderTest {
     enum Event: Sendable {
         case start, learn(HeldPartial?), headBegan, interim(Int), head(Response), broken, judge
         case piece(Int64), wrote(Int64), sinkPauses, sinkResumes, rateAllows
-        case end, stalled, tooSlow, fails(Failure), retryAfter(Int64)
+        case end, stalled, tooSlow, fails(Failure)
         case sinkOK, sinkThrows, writeThrows, canRestart(HeldPartial?), cannotRestart, refusedAddress, cancel
         case wait(Duration)
     }
@@ -62,8 +62,6 @@ struct MachineUnderTest {
         case .stalled: return text(machine.exchangeEnded(.stalled(Self.stall), at: now))
         case .tooSlow: return text(machine.exchangeEnded(.stalled(Self.slow), at: now))
         case .fails(let failure): return text(machine.exchangeEnded(.failed(failure.value), at: now))
-        case .retryAfter(let seconds):
-            return text(machine.exchangeEnded(.complete, retryAfter: .seconds(seconds), at: now))
         case .sinkOK: return text(machine.sinkSucceeded())
         case .sinkThrows: return text(machine.sinkFailed(Refusal()))
         case .writeThrows: return text(machine.sinkFailed(Refusal(), isBodyOpen: true))

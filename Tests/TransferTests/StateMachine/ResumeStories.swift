@@ -219,14 +219,14 @@ enum RetryStories {
             "a status that may pass is tried again after the time that it names",
             after: Story.begins,
             [
-                (Sample.head(429), "none"), (.retryAfter(7), "ask can restart"),
+                (Sample.head(429, [.retryAfter: "7"]), "none"), (.end, "ask can restart"),
                 (.canRestart(nil), "wait 7 s: the server answered 429"),
             ]),
         Story(
             "a status that asks for too long is the result, with the reason",
             after: Story.begins,
             [
-                (Sample.head(503), "none"), (.retryAfter(301), "ask can restart"),
+                (Sample.head(503, [.retryAfter: "301"]), "none"), (.end, "ask can restart"),
                 (
                     .canRestart(nil),
                     "status 503 (the server asks to wait 301 s, more than the limit of 300 s)"
@@ -239,7 +239,7 @@ enum RetryStories {
                 (Sample.head(503, [.retryAfter: "99999999999999999999"]), "none"), (.end, "ask can restart"),
                 (
                     .canRestart(nil),
-                    "status 503 (the server asks to wait 2147483647 s, more than the limit of 300 s)"
+                    "status 503 (the server asks to wait 2147483648 s, more than the limit of 300 s)"
                 ),
             ]),
         Story(
