@@ -31,6 +31,9 @@ final class MirroredRun {
     private var refused: Set<String> = []
     /// Sources that failed in the current round.
     private var failed: Set<String> = []
+    /// The times before which sources asked not to be asked again.
+    private var due: [String: ContinuousClock.Instant] = [:]
+    private let startedAt = ContinuousClock.now
     /// Sources whose representation differs from the body's. They may only serve a body alone.
     private var unjoinable: Set<String> = []
     private var badPieces: [String: Int] = [:]
@@ -73,7 +76,7 @@ final class MirroredRun {
                 guard result.outcome == .status, hasOthers(than: source) || hasAnotherRound else {
                     return finished(result)
                 }
-                let isFinal = !RetryState.isRetryable(status: result.head.status.code)
+                let isFinal = !mayAskAgain(source, after: result.head)
                 putAside(source, "answered \(result.head.status.code)", forGood: isFinal, .success(result))
             } catch {
                 try await judge(error, of: source)
@@ -92,11 +95,15 @@ final class MirroredRun {
     private func nextSource() async throws(TransferError) -> Mirror? {
         if let source = candidates.first { return source }
         guard sources.count > 1, sources.contains(where: { !refused.contains($0.url) }),
-            round < request.options.retry.maxRetries, case .failure? = last
+            round < request.options.retry.maxRetries, last?.mayPass == true
         else { return nil }
+        let now = ContinuousClock.now
+        let waits = failed.map { url in due[url].map { $0 - now } ?? .zero }
+        let pause = max(
+            request.options.retry.delay(beforeRetry: round + 1, random: .random(in: 0..<1)), waits.min() ?? .zero)
+        if let limit = request.options.retry.maxTotalTime, now - startedAt + pause > limit { return nil }
         round += 1
-        failed = []
-        let pause = request.options.retry.delay(beforeRetry: round, random: .random(in: 0..<1))
+        failed = failed.filter { url in due[url].map { $0 > now + pause } ?? false }
         do { try await Task.sleep(for: pause) } catch {
             throw completed(TransferError(.cancelled, url: request.url, "the transfer was cancelled"))
         }
@@ -119,10 +126,15 @@ final class MirroredRun {
 
     /// True if a source that failed only for now will be tried again. The status of another source then decides nothing.
     private var hasAnotherRound: Bool {
-        guard sources.count > 1, !failed.isEmpty, round < request.options.retry.maxRetries, case .failure? = last else {
-            return false
-        }
-        return true
+        sources.count > 1 && !failed.isEmpty && round < request.options.retry.maxRetries && last?.mayPass == true
+    }
+
+    /// Notes when a source may be asked again after an error status. Returns false if it is not asked again.
+    private func mayAskAgain(_ source: Mirror, after head: ResponseHead) -> Bool {
+        guard RetryState.isRetryable(status: head.status.code) else { return false }
+        guard let wait = head.retryAfter else { return true }
+        due[source.url] = .now + wait
+        return wait <= request.options.retry.retryAfterLimit
     }
 
     /// True if the body will be verified by a digest, so that bytes of several sources may be joined.
@@ -352,5 +364,15 @@ final class MirroredRun {
         error.bytesReceived = received
         error.attempts = attempts
         return error
+    }
+}
+
+extension Result<TransferResult, TransferError> {
+    /// True if another round may have another outcome.
+    fileprivate var mayPass: Bool {
+        switch self {
+        case .success(let result): RetryState.isRetryable(status: result.head.status.code)
+        case .failure: true
+        }
     }
 }

@@ -112,6 +112,32 @@ import Testing
         #expect(bench.transport.requests.map(\.url) == [Self.own, Self.first, Self.second])
     }
 
+    @Test(arguments: [
+        ScriptedResponse(.serviceUnavailable), ScriptedResponse(.tooManyRequests), ScriptedResponse(.badGateway),
+    ])
+    func `mirrors that all answer with a temporary error status are tried again`(_ response: ScriptedResponse)
+        async throws
+    {
+        // Each is asked twice in a round.
+        let bench = try Bench { request in
+            request.number <= 8 ? response : Self.representation(request.url).response(to: request)
+        }
+        let file = try await bench.cache.file(for: request())
+        #expect(try Bench.body(of: file) == Self.body)
+        #expect(bench.sent.count == 9)
+    }
+
+    @Test(arguments: [("1", 0, 3), ("0", 2, 18), ("3600", 2, 6)])
+    func `temporary error statuses of all mirrors are retried as the request and Retry-After allow`(
+        _ retryAfter: String, _ retries: Int, _ requests: Int
+    ) async throws {
+        let bench = try Bench { _ in ScriptedResponse(.serviceUnavailable, [.retryAfter: retryAfter]) }
+        var request = request()
+        request.transfer.retry.maxRetries = retries
+        #expect(await failure(of: request, bench)?.code == .status(503))
+        #expect(bench.sent.count == requests)
+    }
+
     @Test func `with a digest another mirror resumes the held bytes`() async throws {
         let bench = try Bench { request in
             let response = Self.representation(request.url).response(to: request)
