@@ -162,7 +162,7 @@ extension DownloadCache {
 
 extension CachedFile {
     /// True if the body was stored before the request.
-    fileprivate var isFromStore: Bool { source == .disk || source == .stale || source == .revalidated }
+    fileprivate var isFromStore: Bool { [.disk, .remote, .stale, .revalidated].contains(source) }
 
     /// The reason why the stored response was not used, or `nil` if it was used or the request forbade its use.
     public var unusedReason: UnusedReason? { cacheStatus.unusedReason }

@@ -60,6 +60,14 @@ struct RemoteStoreTests {
         #expect(try await other.cache.file(for: Bench.url).source == .disk)
     }
 
+    @Test func `a remote body that cannot be decoded is fetched from the origin once`() async throws {
+        try await fill(ScriptedRepresentation(Array("<html>".utf8)))
+        let other = try machine(.private, ScriptedRepresentation(Array("[1]".utf8), etag: "\"2\""))
+        let value = try await other.cache.value(for: other.request(), as: [Int].self)
+        #expect(value.value == [1] && value.unusedReason == .damaged)
+        #expect(other.sent.count == 1)
+    }
+
     @Test func `a key in the store does not reveal its URL`() async throws {
         try await fill()
         let key = try #require(store.keys.first)
