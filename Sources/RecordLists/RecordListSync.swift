@@ -1,3 +1,4 @@
+import ConcurrencyPrimitives
 import ImageCache
 
 /// A running sync of a ``RecordList``, as a sequence of its changes.
@@ -11,6 +12,8 @@ public final class RecordListSync: AsyncSequence, Sendable {
     public typealias Element = RecordListChange
 
     private let channel = ChangeChannel<RecordListChange>()
+    /// The totals, before an iteration gets them.
+    private let totals = Locked(RecordListSummary())
     private let task: Task<Void, Never>
 
     init(
@@ -19,9 +22,12 @@ public final class RecordListSync: AsyncSequence, Sendable {
             @escaping @Sendable (_ send: @escaping @Sendable (RecordListChange) async -> Void)
             async throws(ImageCacheError) -> Void
     ) {
-        task = Task(executorPreference: executor) { [channel] in
+        task = Task(executorPreference: executor) { [channel, totals] in
             do throws(ImageCacheError) {
-                try await work { await channel.send($0) }
+                try await work { change in
+                    if case .finished(let all) = change { totals.withLock { $0 = all } }
+                    await channel.send(change)
+                }
                 channel.finish(.success(()))
             } catch {
                 channel.finish(.failure(error))
@@ -44,15 +50,12 @@ public final class RecordListSync: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(sync: self) }
 
-    /// Waits for the end of the sync and returns its totals.
+    /// Waits for the end of the sync and returns its totals, also after an iteration.
     ///
     /// - Throws: `ImageCacheError`.
     @discardableResult
     public func finish() async throws -> RecordListSummary {
-        var summary = RecordListSummary()
-        for try await change in self {
-            if case .finished(let all) = change { summary = all }
-        }
-        return summary
+        for try await _ in self {}
+        return totals.withLock { $0 }
     }
 }

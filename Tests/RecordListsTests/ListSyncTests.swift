@@ -87,6 +87,20 @@ import Transfer
         #expect(try await list.sync().finish().askedServer)
     }
 
+    @Test(arguments: [0, 1, 100])
+    func `the totals are known after an iteration`(_ changes: Int) async throws {
+        let sync = try bench.cache.list("inbox", source: source()).sync()
+        var left = changes
+        for try await _ in sync {
+            left -= 1
+            if left <= 0 { break }
+        }
+        for _ in 0..<2 {
+            let summary = try await sync.finish()
+            #expect(summary.records == 3 && summary.askedServer)
+        }
+    }
+
     @Test func `an array of changes removes only the records that it names as deleted`() async throws {
         let list = try bench.cache.list(
             "inbox",
