@@ -73,13 +73,18 @@ final class ScriptedExchange {
 
     // MARK: One attempt
 
+    /// The statuses of redirects that are followed, as by the engine.
+    private static let redirects = [301, 302, 303, 307, 308]
+
     private func attempt(_ first: HTTPURL) async throws(TransferError) -> Next {
         let requestTime = transport.now()
         var (url, hops): (HTTPURL, [RedirectHop]) = (first, [])
+        var request = request
         while true {
-            let plan = plan(of: url)
+            let plan = plan(of: url, request.method)
             let asked = transport.note(
-                transfer, request, url: url.text, fields(plan, url, isOwnOrigin: url.origin == first.origin))
+                transfer, request, url: url.text,
+                fields(of: request, plan, url, isOwnOrigin: url.origin == first.origin))
             let response = transport.script(asked)
             await response.gate?.wait()
             try checkCancellation()
@@ -87,7 +92,7 @@ final class ScriptedExchange {
                 return .retry(error(code, "the script let it fail", isRetryable: true))
             }
             report(response.interim)
-            if let location = response.fields[.location], (301...308).contains(response.status.code),
+            if let location = response.fields[.location], Self.redirects.contains(response.status.code),
                 request.options.maxRedirects > 0
             {
                 hops.append(RedirectHop(url: url.text, status: response.status, fields: response.fields))
@@ -97,6 +102,7 @@ final class ScriptedExchange {
                 do throws(InvalidURL) { url = try HTTPURL(reference: location, relativeTo: url) } catch {
                     throw self.error(.badRedirect, error.description)
                 }
+                if request.method.becomesGet(after: response.status.code) { request.becomeGet() }
                 continue
             }
             let head = ResponseHead(
@@ -106,9 +112,9 @@ final class ScriptedExchange {
         }
     }
 
-    private func plan(of url: HTTPURL) -> ResumePlan {
+    private func plan(of url: HTTPURL, _ method: HTTPRequest.Method) -> ResumePlan {
         ResumePlan(
-            method: request.method, fields: request.fields, held: held, mayResume: mayResume, url: url.text,
+            method: method, fields: request.fields, held: held, mayResume: mayResume, url: url.text,
             hasConditions: !conditions(of: url).isEmpty, forwardsErrorResponses: request.options.forwardsErrorResponses,
             provingTotal: provingTotal)
     }
@@ -125,7 +131,9 @@ final class ScriptedExchange {
         return conditions.fields
     }
 
-    private func fields(_ plan: ResumePlan, _ url: HTTPURL, isOwnOrigin: Bool) -> HTTPFields {
+    private func fields(
+        of request: TransferRequest, _ plan: ResumePlan, _ url: HTTPURL, isOwnOrigin: Bool
+    ) -> HTTPFields {
         var fields = request.fields
         // As by the engine, see ``TransferRequest/fields``.
         if !isOwnOrigin { for name in [.authorization, .cookie, .host] as [HTTPField.Name] { fields[name] = nil } }
@@ -293,6 +301,18 @@ final class ScriptedExchange {
         error.bytesReceived = bytesReceived
         error.attempts = attempts
         return error
+    }
+}
+
+extension TransferRequest {
+    /// Drops the content and the fields about it, as the engine does after a redirect.
+    fileprivate mutating func becomeGet() {
+        if body != nil {
+            for name in [.contentType, .contentEncoding, .contentLanguage, .contentLocation] as [HTTPField.Name] {
+                fields[name] = nil
+            }
+        }
+        (method, body) = (.get, nil)
     }
 }
 

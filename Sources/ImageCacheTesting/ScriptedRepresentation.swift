@@ -1,7 +1,7 @@
 public import HTTPTypes
 
-/// A representation that responds as an origin does: to ranges with 206, to its validators with 304 (RFC 9110 sections
-/// 13 and 14).
+/// A representation that responds as an origin does: to a range with 206, to several with all bytes, to its validators
+/// with 304 (RFC 9110 sections 13 and 14).
 public struct ScriptedRepresentation: Sendable {
     public var bytes: [UInt8]
     /// The entity tag, with its quotes.
@@ -35,7 +35,9 @@ public struct ScriptedRepresentation: Sendable {
             return ScriptedResponse(.notModified, fields, steps: [], length: nil)
         }
         if request.method == .head { return ScriptedResponse(.ok, fields, steps: [], length: bytes.count) }
-        guard let range = request.fields[.range], request.fields[.ifRange].map({ $0 == etag }) ?? true else {
+        guard let range = request.fields[.range], !range.contains(","),
+            request.fields[.ifRange].map({ $0 == etag }) ?? true
+        else {
             return ScriptedResponse(.ok, fields, body: bytes)
         }
         guard let part = part(range) else {

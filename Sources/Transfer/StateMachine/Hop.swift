@@ -1,5 +1,5 @@
 import HTTPSemantics
-import HTTPTypes
+package import HTTPTypes
 
 /// One request of a transfer: the first one, or one that a redirect leads to (RFC 9110 section 15.4).
 ///
@@ -26,22 +26,27 @@ struct Hop {
     }
 
     /// The next request after a redirect to `location`.
-    ///
-    /// As in all clients, a POST becomes a GET after 301 and 302. After 303, all methods but HEAD become GET.
     init(
         after status: Int, to location: String, from hop: Hop, of request: CheckedRequest
     ) throws(InvalidURL) {
         url = try HTTPURL(reference: location, relativeTo: hop.url)
-        let becomesGet =
-            switch status {
-            case 301, 302: hop.method == .post
-            case 303: hop.method != .head
-            default: false
-            }
+        let becomesGet = hop.method.becomesGet(after: status)
         method = becomesGet ? .get : hop.method
         sendsContent = hop.sendsContent && !becomesGet
         isOwnOrigin = url.hasSameOrigin(as: request.url)
         credentials = TransferOptions.Credentials(userinfoOf: url) ?? (isOwnOrigin ? request.credentials : nil)
+    }
+}
+
+extension HTTPRequest.Method {
+    /// Returns true if the next request after a redirect is a GET without content. As in all clients, this holds for a POST after 301 and 302, and
+    /// for all methods but HEAD after 303.
+    package func becomesGet(after status: Int) -> Bool {
+        switch status {
+        case 301, 302: self == .post
+        case 303: self != .head
+        default: false
+        }
     }
 }
 

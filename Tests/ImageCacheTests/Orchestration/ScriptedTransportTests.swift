@@ -51,6 +51,33 @@ import Transfer
         #expect(await bench.failure(.file) { $0.transfer.maxRedirects = 0 } == .status(302))
     }
 
+    @Test(arguments: [
+        (301, HTTPRequest.Method.post, HTTPRequest.Method.get), (302, .post, .get), (303, .post, .get),
+        (303, .put, .get), (303, .head, .head), (301, .put, .put), (307, .post, .post), (308, .post, .post),
+    ])
+    func `a redirect changes the method as that of the engine does`(
+        _ status: Int, _ method: HTTPRequest.Method, _ next: HTTPRequest.Method
+    ) async throws {
+        let transport = ScriptedTransport { request in
+            request.path == "/a" ? .redirect(.init(code: status), to: "/b") : ScriptedResponse(.noContent)
+        }
+        let request = TransferRequest(
+            url: Bench.url, method: method, fields: [.contentType: "text/plain", .accept: "image/png"],
+            body: method == .head ? nil : [1])
+        _ = try await transport.run(request, into: MemorySink(), events: { _ in })
+        let last = try #require(transport.requests.last)
+        #expect(last.path == "/b" && last.method == next && last.fields[.accept] == "image/png")
+        let keepsContent = next == method && method != .head
+        #expect((last.body != nil) == keepsContent)
+        if method != .head { #expect((last.fields[.contentType] != nil) == keepsContent) }
+    }
+
+    @Test func `a response with a Location that is no redirect is not followed`() async throws {
+        let bench = try Bench { _ in ScriptedResponse(.init(code: 304), [.location: "/b"], steps: [], length: nil) }
+        #expect(await bench.failure(.file) == .wrongBytes)
+        #expect(bench.sent.count == 1)
+    }
+
     @Test(arguments: [("/b", true), ("http://origin.example/b", true), ("http://other.example/b", false)])
     func `credentials follow a redirect only within their origin, as those of the engine`(
         target: String, follow: Bool
@@ -81,7 +108,7 @@ import Transfer
 
     @Test(arguments: [
         ("0-9223372036854775807", 206), ("999-", 206), ("-9223372036854775807", 206), ("5-3", 416), ("1000-", 416),
-        ("5-x", 416), ("", 416), ("-", 416),
+        ("5-x", 416), ("", 416), ("-", 416), ("0-1,5-6", 200),
     ])
     func `a representation answers any range`(range: String, status: Int) async throws {
         let representation = ScriptedRepresentation(bytes)
