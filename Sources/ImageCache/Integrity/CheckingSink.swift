@@ -99,7 +99,8 @@ final class CheckingSink: BodySink, @unchecked Sendable {
             (self.head, self.total) = (head, total)
         case .alreadyComplete(let total):
             try check(total)
-            try inner.begin(head, placement)
+            // Bytes of the last piece that the inner sink does not have follow at the end.
+            try inner.begin(head, waiting.isEmpty ? placement : .range(position..<total, total: total))
             (self.head, self.total) = (head, total)
         }
         basis = nil

@@ -2,6 +2,7 @@ import CacheTestSupport
 import ConcurrencyPrimitives
 import Digests
 import Foundation
+import HTTPTypes
 import ImageCacheTesting
 import TestSupport
 import Testing
@@ -228,6 +229,20 @@ import Testing
                     let start = $0 / 100_000 * 100_000
                     return "bytes=\(start)-\(start + 99_999)"
                 })
+    }
+
+    @Test func `a body of unknown length that was cut behind its last piece is complete`() async throws {
+        let bench = try Bench { request in
+            let representation = Self.representation(request.url)
+            if request.number > 1 { return representation.response(to: request) }
+            let fields: HTTPFields = [.eTag: representation.etag ?? "", .cacheControl: "max-age=60"]
+            return ScriptedResponse(.ok, fields, steps: [.bytes(Self.bytes), .cut], length: nil)
+        }
+        var request = request(mirrors: [])
+        request.integrity.pieces = try Self.pieces(of: 300_000)
+        let file = try await bench.cache.file(for: request)
+        #expect(try Bench.body(of: file) == Self.body)
+        #expect(bench.transport.requests.map { $0.fields[.range] } == [nil, "bytes=\(Self.size)-"])
     }
 
     @Test func `a bad piece of the only origin is asked for once more`() async throws {
