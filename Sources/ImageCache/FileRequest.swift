@@ -54,8 +54,8 @@ public struct FileRequest: Sendable {
     /// namespace shared by all requests without credentials.
     public var owner: String?
 
-    /// The behaviour if an equal request is running. Default: both share one transfer. Requests with unsafe methods are never joined or
-    /// replaced.
+    /// The behaviour if an equal request for a file is running. Default: both share one transfer. Requests with unsafe methods are never
+    /// joined or replaced, requests for responses and ranges always join, and a request for an image joins the work of an equal one.
     public var duplicates = Duplicates.join
 
     /// The order in which waiting transfers start.
