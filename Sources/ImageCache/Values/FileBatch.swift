@@ -88,7 +88,7 @@ public final class FileBatch: Sendable {
         return try results.map { result throws(ImageCacheError) in try result.get() }
     }
 
-    /// The result of each request, in their order.
+    /// The result of each request, in their order. Cancelling the calling task cancels the batch.
     public func results() async -> [Result<CachedFile, ImageCacheError>] {
         let task = state.withLock { $0.task }
         await withTaskCancellationHandler {
@@ -100,7 +100,8 @@ public final class FileBatch: Sendable {
         return zip(urls, ended).map { url, result in result ?? .failure(.cancelled.with(url: url)) }
     }
 
-    /// Stops transfers that no other caller waits for. Received bytes are kept, so that a later request resumes.
+    /// Starts no further requests, and stops transfers that no other caller waits for. Received bytes are kept, so that a later request resumes.
+    /// The result of files that are not complete is ``ImageCacheError/Code/cancelled``.
     public func cancel() { state.withLock { $0.task }?.cancel() }
 
     // MARK: Progress

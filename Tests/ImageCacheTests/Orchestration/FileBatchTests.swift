@@ -133,6 +133,21 @@ struct FileBatchTests {
         #expect(try await bench.cache.files(for: []).files().isEmpty)
     }
 
+    @Test(arguments: [false, true])
+    func `a batch is cancelled with the task that waits for it`(_ allOrNothing: Bool) async throws {
+        let gate = AsyncGate()
+        let bench = try Bench(script: { _ in ScriptedResponse(body: [1]).after(gate) })
+        let batch = bench.cache.files(for: Self.requests(5), width: 2, allOrNothing: allOrNothing)
+        let task = Task { try await batch.files() }
+        await bench.transport.requests { $0.count == 2 }
+        task.cancel()
+        let error = await #expect(throws: ImageCacheError.self) { try await task.value }
+        #expect(error?.code == .cancelled)
+        #expect(await batch.results().allSatisfy { (try? $0.get()) == nil })
+        gate.open()
+        #expect(bench.sent.count == 2)
+    }
+
     @Test func `a cancelled batch reports its unloaded files as cancelled`() async throws {
         let gate = AsyncGate()
         let bench = try Bench(script: { _ in ScriptedResponse(body: [1]).after(gate) })
