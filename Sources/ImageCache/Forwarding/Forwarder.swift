@@ -251,7 +251,3 @@ extension FileRequest {
 extension HTTPResponse {
     fileprivate var contentLength: Int64? { ContentLength.value(of: headerFields) }
 }
-
-extension HTTPResponse.Status {
-    fileprivate var mayHaveContent: Bool { code >= 200 && code != 204 && code != 304 }
-}

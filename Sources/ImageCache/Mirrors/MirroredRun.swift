@@ -2,6 +2,7 @@ import Digests
 import HTTPSemantics
 import HTTPTypes
 import Transfer
+import Units
 
 /// One transfer from mirrors: tries the sources in turn until the body is complete. A source may be joined by others.
 ///
@@ -256,9 +257,7 @@ final class MirroredRun {
     }
 
     private func note(_ source: Mirror, _ bytes: Int64, _ time: Duration, failed: Bool) {
-        let (seconds, attoseconds) = time.components
-        transport.rates.end(
-            source.url, bytes: bytes, seconds: Double(seconds) + Double(attoseconds) / 1e18, failed: failed)
+        transport.rates.end(source.url, bytes: bytes, seconds: time.inSeconds, failed: failed)
     }
 
     /// Learns by a HEAD request with which validator another source can resume the partial.

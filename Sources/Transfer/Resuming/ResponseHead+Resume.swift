@@ -31,13 +31,8 @@ extension ResponseHead {
     /// The transfer codings, if they are anything but `chunked` alone (RFC 9112 section 6.1). No other coding was requested, and the end of such a
     /// message is ambiguous.
     var unknownTransferCoding: String? {
-        guard version.hasPrefix("HTTP/1"), let codings = fields[.transferEncoding], mayHaveContent else { return nil }
+        guard version.hasPrefix("HTTP/1"), let codings = fields[.transferEncoding], status.mayHaveContent else { return nil }
         return codings.lowercased() == "chunked" ? nil : codings
-    }
-
-    /// True if content can follow the head (RFC 9112 section 6.3), regardless of its length fields.
-    private var mayHaveContent: Bool {
-        status.code >= 200 && status != .noContent && status != .notModified
     }
 
     /// Removes fields about the message's length that must not be forwarded.
@@ -50,7 +45,7 @@ extension ResponseHead {
 
     /// The body's length according to the head.
     var declaredLength: DeclaredLength {
-        if !mayHaveContent { return .bytes(0) }
+        if !status.mayHaveContent { return .bytes(0) }
         // RFC 9112 section 6.3: Transfer-Encoding overrides Content-Length.
         if fields[.transferEncoding] != nil { return .unknown }
         return switch ContentLength(fields) {

@@ -1,5 +1,6 @@
 import HTTPSemantics
 import HTTPTypes
+import Units
 
 /// Other hosts that have the requested body and may serve parts of it.
 ///
@@ -64,7 +65,7 @@ struct FurtherSource {
 
     var ending: FurtherSources.Event? {
         guard let startedAt else { return nil }
-        let seconds = lastByteAt.map { ($0 - startedAt).seconds } ?? 0
+        let seconds = lastByteAt.map { ($0 - startedAt).inSeconds } ?? 0
         return .ended(bytes: bytes, seconds: seconds, hasFailed: aside == .failed)
     }
 }

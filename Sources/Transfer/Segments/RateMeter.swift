@@ -28,7 +28,7 @@ struct RateMeter {
     /// - Parameter latency: The time from a request on a new connection to its response: about two round trips.
     init(latency: Duration, at now: MonotonicTime) {
         window = min(max(latency, .milliseconds(150)), .seconds(1))
-        startTime = latency.seconds
+        startTime = latency.inSeconds
         self.now = now
         windowStart = now
     }
@@ -42,7 +42,7 @@ struct RateMeter {
         self.now = now
         let time = now - windowStart
         guard time >= window, received > 0 || time >= Self.longestSilence else { return nil }
-        let ended = Window(bytes: received, seconds: time.seconds)
+        let ended = Window(bytes: received, seconds: time.inSeconds)
         windows.append(ended)
         var seconds = windows.reduce(0) { $0 + $1.seconds }
         while let first = windows.first, windows.count > 1, seconds - first.seconds >= Self.memory {
@@ -60,9 +60,4 @@ struct RateMeter {
         let seconds = windows.reduce(0) { $0 + $1.seconds }
         return max(1, Double(bytes) / max(seconds, 0.001) / Double(max(1, connections)))
     }
-}
-
-extension Duration {
-    /// The duration in seconds, with fraction.
-    var seconds: Double { Double(nanoseconds) / 1e9 }
 }

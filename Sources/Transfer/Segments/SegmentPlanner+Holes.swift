@@ -1,3 +1,5 @@
+import Units
+
 // The choice of a hole for a connection: a free one, the hole of a late connection, or a part of the hole that would be finished last.
 
 extension SegmentPlanner {
@@ -64,8 +66,8 @@ extension SegmentPlanner {
     /// The rate of a connection in bytes a second. For one that has just begun, this is the usual rate.
     func rate(of connection: Connection) -> Double {
         let usual = meter.usualRate(of: begun)
-        let seconds = (meter.now - connection.startedAt).seconds - meter.startTime
-        guard seconds > meter.window.seconds else { return usual }
+        let seconds = (meter.now - connection.startedAt).inSeconds - meter.startTime
+        guard seconds > meter.window.inSeconds else { return usual }
         return max(1, Double(connection.received) / seconds)
     }
 
