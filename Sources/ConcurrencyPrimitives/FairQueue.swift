@@ -2,7 +2,7 @@
 ///
 /// Start-time fair queueing (Goyal, Vin, Cheng, 1996): a client's work starts where its previous work ends, but not
 /// before the work that was begun last. Ordered by start, then by arrival, clients take turns; the order of one
-/// client's work is preserved.
+/// client's work is preserved. Only after ``withdraw(_:cost:)`` may later work start before a client's waiting work.
 package struct FairQueue<Client: Hashable & Sendable>: Sendable {
     /// The start of the work that was begun last.
     package private(set) var now: UInt64 = 0

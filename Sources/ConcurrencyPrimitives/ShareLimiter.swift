@@ -38,10 +38,10 @@ package struct ShareLimiter: Sendable {
     /// - Parameter client: nil for unattributed use, to which only the total limit applies.
     package func shortage(of count: Int = 1, for client: String?) -> Shortage? {
         // The client's own share is checked first, so that the result is independent of other clients.
-        if let client, limits.perClient < limits.total, shares[client, default: 0] > limits.perClient - count {
+        if let client, limits.perClient < limits.total, shares[client, default: 0] > max(0, limits.perClient) - count {
             return .client
         }
-        return used > limits.total - count ? .total : nil
+        return used > max(0, limits.total) - count ? .total : nil
     }
 
     package mutating func take(_ count: Int = 1, for client: String?) throws(Shortage) {

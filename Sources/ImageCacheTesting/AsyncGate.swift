@@ -6,7 +6,8 @@ public final class AsyncGate: Sendable {
         var isOpen = false
         var nextID = 0
         var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
-        var watchers: [CheckedContinuation<Void, Never>] = []
+        /// Fulfilled when a task waits.
+        var reached = Promise<Void>()
     }
 
     private let state = Locked(State())
@@ -16,16 +17,10 @@ public final class AsyncGate: Sendable {
 
     public var isOpen: Bool { state.withLock { $0.isOpen } }
 
-    /// Returns when a task waits at the gate.
+    /// Returns when a task waits at the gate, or the calling task is cancelled.
     public func reached() async {
-        await withCheckedContinuation { continuation in
-            let isReached = state.withLock { state in
-                if !state.waiters.isEmpty { return true }
-                state.watchers.append(continuation)
-                return false
-            }
-            if isReached { continuation.resume() }
-        }
+        let reached = state.withLock { $0.waiters.isEmpty ? $0.reached : nil }
+        _ = await reached?.value()
     }
 
     /// Opens the gate for all present and future waiters.
@@ -49,24 +44,17 @@ public final class AsyncGate: Sendable {
         }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let (mustWait, watchers) = state.withLock { state in
-                    guard !state.isOpen, !Task.isCancelled else { return (false, state.watchers.take()) }
+                let (mustWait, reached) = state.withLock { state in
+                    defer { state.reached = Promise() }
+                    guard !state.isOpen, !Task.isCancelled else { return (false, state.reached) }
                     state.waiters[id] = continuation
-                    return (true, state.watchers.take())
+                    return (true, state.reached)
                 }
-                for watcher in watchers { watcher.resume() }
+                reached.fulfill(())
                 if !mustWait { continuation.resume() }
             }
         } onCancel: {
             state.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
         }
-    }
-}
-
-extension Array {
-    /// The elements, which are gone from the array afterwards.
-    fileprivate mutating func take() -> [Element] {
-        defer { self = [] }
-        return self
     }
 }

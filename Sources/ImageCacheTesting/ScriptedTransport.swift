@@ -29,7 +29,7 @@ public final class ScriptedTransport: HTTPTransport {
 
     private struct Watcher {
         let condition: @Sendable ([ScriptedRequest]) -> Bool
-        let continuation: CheckedContinuation<Void, Never>
+        let met = Promise<Void>()
     }
 
     let script: @Sendable (ScriptedRequest) -> ScriptedResponse
@@ -53,19 +53,18 @@ public final class ScriptedTransport: HTTPTransport {
     public var totals: TransferTotals { state.withLock { $0.totals } }
 
     /// Waits until the requests satisfy `condition`, which is checked at each request, change of priority, and end of a
-    /// transfer.
+    /// transfer, or until the calling task is cancelled.
     @discardableResult
     public func requests(
         until condition: @escaping @Sendable ([ScriptedRequest]) -> Bool
     ) async -> [ScriptedRequest] {
-        await withCheckedContinuation { continuation in
-            let isMet = state.withLock { state in
-                if condition(state.requests) { return true }
-                state.watchers.append(Watcher(condition: condition, continuation: continuation))
-                return false
-            }
-            if isMet { continuation.resume() }
+        let watcher = state.withLock { state -> Watcher? in
+            if condition(state.requests) { return nil }
+            let watcher = Watcher(condition: condition)
+            state.watchers.append(watcher)
+            return watcher
         }
+        _ = await watcher?.met.value()
         return requests
     }
 
@@ -161,7 +160,7 @@ public final class ScriptedTransport: HTTPTransport {
             if !met.isEmpty { state.watchers.removeAll { $0.condition(state.requests) } }
             return (result, met)
         }
-        for watcher in met { watcher.continuation.resume() }
+        for watcher in met { watcher.met.fulfill(()) }
         return result
     }
 }

@@ -32,6 +32,15 @@ struct ShareLimiterTests {
         #expect(throws: ShareLimiter.Shortage.total) { try limiter.take(for: nil) }
     }
 
+    @Test(arguments: [Int.min, -1, 0])
+    func `a limit below zero allows nothing`(_ limit: Int) {
+        for limits in [ShareLimiter.Limits(total: limit), .init(total: 4, perClient: limit)] {
+            var limiter = ShareLimiter(limits)
+            #expect(throws: ShareLimiter.Shortage.self) { try limiter.take(for: "a") }
+            #expect(limiter.used == 0)
+        }
+    }
+
     @Test func `the default share is a quarter of the total, and at least one`() {
         #expect(ShareLimiter.Limits(total: 64).perClient == 16)
         #expect(ShareLimiter.Limits(total: 3).perClient == 1)

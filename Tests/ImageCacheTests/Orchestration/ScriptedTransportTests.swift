@@ -122,6 +122,18 @@ import Transfer
         #expect(answered.withLock { $0 } == status)
     }
 
+    @Test func `a cancelled wait for requests, or at a gate, ends`() async throws {
+        let transport = ScriptedTransport { _ in ScriptedResponse(.notFound) }
+        let gate = AsyncGate()
+        let waits = [
+            Task { _ = await transport.requests { !$0.isEmpty } }, Task { await gate.reached() },
+            Task { await gate.wait() },
+        ]
+        for wait in waits { wait.cancel() }
+        for wait in waits { await wait.value }
+        #expect(transport.requests.isEmpty && !gate.isOpen)
+    }
+
     @Test func `a transport that was shut down starts nothing`() async throws {
         let bench = try Bench(ScriptedRepresentation(bytes))
         await bench.cache.close()
