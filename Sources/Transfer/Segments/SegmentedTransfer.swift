@@ -45,6 +45,8 @@ final class SegmentedTransfer: BodySink {
     let sink: any BodySink
     let now: @Sendable () -> MonotonicTime
     private let events: @Sendable (TransferEvent) -> Void
+    /// Held while the progress is read and reported, so that a connection does not report less than another one has.
+    private let reporting = Locked(())
     /// The threads on which the tasks of additional connections call the sink; `nil` for the cooperative pool.
     let executor: BlockingExecutor?
     let controls = SegmentControls()
@@ -199,8 +201,10 @@ final class SegmentedTransfer: BodySink {
             state.withLock { $0.requestedAt = time }
             events(event)
         case .received(_, let total):
-            let held = state.withLock { $0.isDivided ? $0.count.held : nil }
-            events(held.map { .received($0, total: total) } ?? event)
+            reporting.withLock { _ in
+                let held = state.withLock { $0.isDivided ? $0.count.held : nil }
+                events(held.map { .received($0, total: total) } ?? event)
+            }
         default: events(event)
         }
     }

@@ -26,6 +26,7 @@ import Testing
         init(
             sink: MemorySink = MemorySink(),
             stream: @escaping @Sendable (ScriptedResponse) -> ScriptedResponse = { $0 },
+            events: @escaping @Sendable (TransferEvent) -> Void = { _ in },
             _ change: (inout TransferRequest) -> Void = { _ in },
             others: @escaping @Sendable (ScriptedRequest) -> ScriptedResponse
         ) {
@@ -44,7 +45,7 @@ import Testing
                     MonotonicTime(nanoseconds: sink.streamBytes * 1_000_000_000 >> 20)
                 }
                 do throws(TransferError) {
-                    return .success(try await segmenting.run(request, into: sink))
+                    return .success(try await segmenting.run(request, into: sink, events: events))
                 } catch {
                     return .failure(error)
                 }
@@ -59,6 +60,18 @@ import Testing
             gate.open()
             return try await task.value.get()
         }
+    }
+
+    @Test func `the progress of a divided body only grows`() async throws {
+        let seen = Locked<[Int64]>([])
+        let run = Run(
+            events: { event in
+                if case .received(let bytes, _) = event { seen.withLock { $0.append(bytes) } }
+            },
+            others: { Self.old.response(to: $0) })
+        _ = try await run.result()
+        let bytes = seen.withLock { $0 }
+        #expect(bytes == bytes.sorted() && bytes.last == Int64(Self.size))
     }
 
     @Test func `a divided body is not requested again after a failure if nothing is retried`() async throws {
