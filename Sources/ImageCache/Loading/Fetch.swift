@@ -25,7 +25,8 @@ final class Fetch: Sendable {
     private struct Urgency {
         /// The highest priority of the waiting requests.
         var priority = TransferPriority.background
-        var transfer: (any TransferControl)?
+        /// The current transfers, by the sinks of those that run at the same time.
+        var transfers: [ObjectIdentifier?: any TransferControl] = [:]
     }
 
     /// The URL that is shown to users, without userinfo.
@@ -67,23 +68,28 @@ final class Fetch: Sendable {
     // MARK: Priority
 
     /// Sets the fetch's current transfer, which was started with this priority.
-    func attach(_ transfer: any TransferControl, priority: TransferPriority) {
+    ///
+    /// - Parameter sink: The sink of one of several transfers at the same time, until ``detach(_:)``.
+    func attach(_ transfer: any TransferControl, priority: TransferPriority, of sink: (any BodySink)? = nil) {
         let wanted = urgency.withLock { urgency in
-            urgency.transfer = transfer
+            urgency.transfers[sink.map { ObjectIdentifier($0) }] = transfer
             urgency.priority = max(urgency.priority, priority)
             return urgency.priority
         }
         if wanted > priority { transfer.prioritize(wanted) }
     }
 
-    /// Raises the priority of the transfer to at least this one.
+    /// Notes that the transfer of a sink has ended.
+    func detach(_ sink: any BodySink) { urgency.withLock { $0.transfers[ObjectIdentifier(sink)] = nil } }
+
+    /// Raises the priority of the transfers to at least this one.
     func raise(to priority: TransferPriority) {
-        let transfer = urgency.withLock { urgency -> (any TransferControl)? in
-            guard priority > urgency.priority else { return nil }
+        let transfers = urgency.withLock { urgency -> [any TransferControl] in
+            guard priority > urgency.priority else { return [] }
             urgency.priority = priority
-            return urgency.transfer
+            return Array(urgency.transfers.values)
         }
-        transfer?.prioritize(priority)
+        for transfer in transfers { transfer.prioritize(priority) }
     }
 
     // MARK: Invalidation

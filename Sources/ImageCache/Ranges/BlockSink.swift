@@ -29,7 +29,7 @@ final class BlockSink: BodySink, @unchecked Sendable {
     }
 
     func attach(_ transfer: any TransferControl) {
-        fetch.fetch.attach(transfer, priority: fetch.resolved.request.priority)
+        fetch.fetch.attach(transfer, priority: fetch.resolved.request.priority, of: self)
     }
 
     func held() -> HeldPartial? {

@@ -452,9 +452,11 @@ final class RangeFetch: Sendable {
         let held = HeldPartial(
             validator: validator, lastModified: record.strongLastModified, total: body.total, missing: [],
             url: record.finalURL)
+        let sink = BlockSink(self, body, held, range)
+        defer { fetch.detach(sink) }
         let result: TransferResult
         do throws(TransferError) {
-            result = try await run(request, into: BlockSink(self, body, held, range))
+            result = try await run(request, into: sink)
         } catch {
             if error.cause is BlocksComplete { return }
             var failure = ImageCacheError(error)

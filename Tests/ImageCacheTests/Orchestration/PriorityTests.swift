@@ -43,6 +43,33 @@ import Testing
         #expect(bench.transport.requests.map(\.priority) == [priority])
     }
 
+    @Test func `a joining read of a range raises the priority of all requests for its blocks`() async throws {
+        let block = 262_144
+        let representation = ScriptedRepresentation(ScriptedRepresentation.bytes(20 * block))
+        let bench = try Bench { [gate] request in
+            let response = representation.response(to: request)
+            return request.number == 1 ? response : response.after(gate)
+        }
+        @Sendable func read(_ range: Range<Int>, _ priority: TransferPriority) async throws {
+            _ = try await bench.cache.response(
+                for: bench.request { request in
+                    request.fields[.range] = "bytes=\(range.lowerBound)-\(range.upperBound - 1)"
+                    request.priority = priority
+                })
+        }
+        try await read(5 * block..<5 * block + 9, .background)
+        // The blocks before and after the one that is stored are two requests.
+        let first = Task { try await read(4 * block..<7 * block, .background) }
+        await bench.transport.requests { $0.count == 3 }
+        #expect(bench.transport.requests.allSatisfy { $0.priority == .background })
+        let second = Task { try await read(4 * block..<7 * block, .high) }
+        await bench.transport.requests { $0.dropFirst().allSatisfy { $0.priority == .high } }
+        gate.open()
+        try await first.value
+        try await second.value
+        #expect(bench.sent.count == 3)
+    }
+
     @Test(arguments: Consumer.allCases, Consumer.allCases)
     func `a joining request raises the transfer's priority`(_ first: Consumer, _ second: Consumer) async throws {
         for (low, high) in Self.raises {
