@@ -429,11 +429,11 @@ final class RangeFetch: Sendable {
         let task = Task(executorPreference: fetcher.executor) { [self] in
             var failure: ImageCacheError?
             do throws(ImageCacheError) { try await work() } catch { failure = error }
+            if failure?.cause is RepresentationChanged { discard() }
             state.withLock { state in
                 state.runs[number] = nil
                 state.failure = failure ?? state.failure
             }
-            if failure?.cause is RepresentationChanged { discard() }
             opening.fulfill(.whole)
             noteChange()
         }
@@ -505,8 +505,8 @@ final class RangeFetch: Sendable {
         while true {
             let (isConfirmed, isAsking, body, failure, change) = state.withLock { state in
                 (
-                    state.confirmations > confirmations, !state.runs.isEmpty, state.body, state.failure,
-                    state.change
+                    state.confirmations > confirmations, !state.runs.isEmpty,
+                    state.isCancelled ? nil : state.body, state.failure, state.change
                 )
             }
             guard let response, let body else { throw changed }
@@ -534,8 +534,8 @@ final class RangeFetch: Sendable {
         while true {
             let (body, isRequested, failure, change) = state.withLock { state in
                 (
-                    state.body, state.runs.values.contains { $0.range.contains(position) }, state.failure,
-                    state.change
+                    state.isCancelled ? nil : state.body, state.runs.values.contains { $0.range.contains(position) },
+                    state.failure, state.change
                 )
             }
             guard let body else { throw changed }
