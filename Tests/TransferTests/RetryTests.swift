@@ -39,7 +39,7 @@ struct RetryTests {
         let head = ResponseHead(
             status: .serviceUnavailable, fields: [.retryAfter: value], finalURL: "http://a.example/",
             requestTime: received, responseTime: received)
-        #expect(head.retryAfter == seconds.map { .seconds($0) })
+        #expect(head.retryAfter == seconds.map { Duration.seconds($0) })
     }
 
     @Test func `retries end at the policy's limit, with a note`() {

@@ -31,7 +31,9 @@ extension ResponseHead {
     /// The transfer codings, if they are anything but `chunked` alone (RFC 9112 section 6.1). No other coding was requested, and the end of such a
     /// message is ambiguous.
     var unknownTransferCoding: String? {
-        guard version.hasPrefix("HTTP/1"), let codings = fields[.transferEncoding], status.mayHaveContent else { return nil }
+        guard version.hasPrefix("HTTP/1"), let codings = fields[.transferEncoding], status.mayHaveContent else {
+            return nil
+        }
         return codings.lowercased() == "chunked" ? nil : codings
     }
 
