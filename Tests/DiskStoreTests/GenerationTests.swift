@@ -112,6 +112,32 @@ import Testing
         #expect(try !other.isCurrent(test.store.remove([], and: EntryKey("made"), replacedIn: first)))
     }
 
+    @Test(arguments: [nil, 0, 1] as [Int?])
+    func `many replaced entries are removed in steps, and a kill leaves only the others`(
+        limit: Int?
+    ) throws {
+        let batch = try test.store.withIndex { (index) throws(StoreError) in Int(index.budget.evictionBatch) }
+        let count = 2 * batch + 1
+        let body = try store(test.store)
+        for number in 0..<count { try test.store.put("made", [1], variant: "\(number)") }
+        let generation = try #require(body.generation)
+        var after: Generation?
+        func remove() throws { after = try test.store.remove([], and: EntryKey("made"), replacedIn: generation) }
+        guard let limit else {
+            let seen = try test.store.transactions { try remove() }
+            // The rows of a step, and then those of its deleted files.
+            #expect(seen.mostInCall == 2 && seen.count == 6)
+            let settled = try #require(after)
+            #expect(try !other.has("made") && !other.isCurrent(generation) && other.isCurrent(settled))
+            return
+        }
+        #expect(throws: StoreError.self) { try test.store.transactions(limit: 2 * limit) { try remove() } }
+        #expect(try other.entries(for: EntryKey("made")).count == count - limit * batch)
+        #expect(other.isCurrent(generation) == (limit == 0))
+        let rest = try other.remove([], and: EntryKey("made"), replacedIn: other.generation(of: url))
+        #expect(try !other.has("made") && test.store.isCurrent(rest))
+    }
+
     @Test func `a read during a change is never current, and the result of the change is`() throws {
         let url = url
         let other = other

@@ -152,6 +152,29 @@ import Testing
         }
     }
 
+    @Test(arguments: [0, 1, 2, 3]) func `the holds of a run that ended are released in steps, which others go on with`(
+        limit: Int
+    ) throws {
+        let test = try StoreUnderTest(capacity: Self.capacity)
+        let batch = try test.store.withIndex { (index) throws(StoreError) in Int(index.budget.evictionBatch) }
+        let store = try run(on: test)
+        for number in 0..<2 * batch + 1 { try store.put("held\(number)", pattern(100)) }
+        try store.withIndex { (index) throws(StoreError) in index.run = nil }
+        func held() throws -> Int64 {
+            try test.store.withIndex { (index) throws(StoreError) in try index.readTotals().held }
+        }
+        if limit < 3 {
+            #expect(throws: StoreError.self) {
+                try test.store.transactions(limit: limit) { try test.store.releaseDeadRuns() }
+            }
+            #expect(try held() == Int64(2 * batch + 1 - limit * batch) * 4096)
+        }
+        let seen = try test.store.transactions { try test.store.releaseDeadRuns() }
+        #expect(seen.mostInCall == 1 && seen.count == (limit < 3 ? 3 - limit : 3))
+        #expect(try held() == 0)
+        #expect(try test.store.has("held0"))
+    }
+
     @Test func `a body that two runs hold stays until both have ended`() throws {
         let test = try StoreUnderTest(capacity: Self.capacity)
         let entry = try test.store.put("k", pattern(3 << 20))

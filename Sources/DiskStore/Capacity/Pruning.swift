@@ -97,7 +97,7 @@ extension DiskStore {
             result.bytes += freed
             return row.id
         }
-        try withIndex { (index) throws(StoreError) in try index.releaseDeadRuns() }
+        try releaseDeadRuns()
         _ = try deleteDoomed()
         try shrink()
         return result
@@ -127,6 +127,11 @@ extension DiskStore {
             result.add(try withIndex { (index) throws(StoreError) in try index.removeCounted(step) })
         }
         return result
+    }
+
+    /// Releases the holds of runs that have ended without releasing them.
+    func releaseDeadRuns() throws(StoreError) {
+        try inSteps { (index, last: Int64?) throws(StoreError) in try index.releaseSomeOfDeadRun(after: last ?? 0) }
     }
 
     /// Deletes the doomed bodies without readers or live runs. Returns the bytes freed.

@@ -50,20 +50,27 @@ extension DiskStore {
 
     /// Removes the entries that a new entry of the resource has replaced: other entries of it, and all of a key.
     ///
+    /// Works in steps, each of which records a change of the resource. After a kill the others remain, as after a kill before this call.
+    ///
     /// - Parameter generation: The new entry's generation.
     /// - Returns: The new entry's generation afterwards.
     package func remove(
         _ replaced: [StoredEntry], and key: EntryKey, replacedIn generation: Generation
     ) throws(StoreError) -> Generation {
-        try withIndex { (index) throws(StoreError) in
-            let ids = try replaced.map(\.id) + index.catalogue().entries.variants(of: key).map(\.id)
-            if ids.isEmpty { return generation }
-            let (removed, noted) = try index.change { (totals) throws(StoreError) in
-                (try index.markDeleted(ids, &totals), try index.noted(generation))
-            }
-            try index.deleteDoomed(removed)
-            return noted
+        let steps = try withIndex { (index) throws(StoreError) in
+            try index.batches(of: replaced.map(\.id) + index.catalogue().entries.variants(of: key).map(\.id))
         }
+        var generation = generation
+        for step in steps {
+            generation = try withIndex { (index) throws(StoreError) in
+                let (removed, noted) = try index.change { (totals) throws(StoreError) in
+                    (try index.markDeleted(step, &totals), try index.noted(generation))
+                }
+                try index.deleteDoomed(removed)
+                return noted
+            }
+        }
+        return generation
     }
 
     /// Performs a removal between two new epochs.

@@ -104,27 +104,35 @@ extension Index {
 
     /// Releases the holds of runs that have ended without releasing them.
     func releaseDeadRuns() throws(StoreError) {
-        var last: Int64 = 0
-        while let run = try catalogue().holds.run(after: last) {
-            if !isAlive(run) { try release(run) }
-            last = run
-        }
+        var place: Int64? = 0
+        while let last = place { place = try releaseSomeOfDeadRun(after: last) }
     }
 
-    /// Deletes a run's rows, in steps limited by the log, and the files that waited for its end.
-    private func release(_ run: Int64) throws(StoreError) {
-        while true {
-            let released = try change { (totals) throws(StoreError) in
-                let catalogue = try catalogue()
-                let rows = try catalogue.holds.delete(ofRun: run, limit: budget.evictionBatch)
-                var doomed: [Int64] = []
-                for row in rows where try catalogue.holds.holders(of: row.id).isEmpty {
-                    if try exists(row.id) { totals.held -= row.allocated } else { doomed.append(row.id) }
-                }
-                return (count: rows.count, doomed: doomed)
+    /// Releases some holds of the next run if it has ended without releasing them. The others stay until any process releases them.
+    ///
+    /// - Returns: The place behind which to go on; `nil` if there are no more runs.
+    func releaseSomeOfDeadRun(after last: Int64) throws(StoreError) -> Int64? {
+        guard let run = try catalogue().holds.run(after: last) else { return nil }
+        if isAlive(run) { return run }
+        // A run that has more holds is the next one again.
+        return try releaseSome(of: run) ? run - 1 : run
+    }
+
+    private func release(_ run: Int64) throws(StoreError) { while try releaseSome(of: run) {} }
+
+    /// Deletes some of a run's rows, limited by the log, and the files that waited for its end. Returns false if there are no more.
+    private func releaseSome(of run: Int64) throws(StoreError) -> Bool {
+        let limit = budget.evictionBatch
+        let released = try change { (totals) throws(StoreError) in
+            let catalogue = try catalogue()
+            let rows = try catalogue.holds.delete(ofRun: run, limit: limit)
+            var doomed: [Int64] = []
+            for row in rows where try catalogue.holds.holders(of: row.id).isEmpty {
+                if try exists(row.id) { totals.held -= row.allocated } else { doomed.append(row.id) }
             }
-            if released.count == 0 { return }
-            try deleteDoomed(released.doomed)
+            return (count: rows.count, doomed: doomed)
         }
+        try deleteDoomed(released.doomed)
+        return released.count == limit
     }
 }

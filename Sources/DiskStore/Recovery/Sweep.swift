@@ -52,7 +52,7 @@ extension DiskStore {
             return after
         }
         result.bytes += try dropOldPartials()
-        try withIndex { (index) throws(StoreError) in try index.releaseDeadRuns() }
+        try releaseDeadRuns()
         result.bytes += try deleteDoomed()
         try collectListGarbage()
         try withIndex { (index) throws(StoreError) in index.deleteOldAside() }
