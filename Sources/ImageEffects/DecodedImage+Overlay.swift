@@ -12,6 +12,8 @@ extension DecodedImage {
         guard opacity.isFinite else { throw ImageCodecError(.invalidArgument, "the opacity is no number") }
         try budget.check(memory: cost * 2 + other.cost)
         let result = try copiedPixels(within: budget)
+        // Farther away, the other image is as much outside, and sums of positions would overflow.
+        let (x, y) = (min(max(x, -other.width), width), min(max(y, -other.height), height))
         let columns = max(0, -x)..<max(max(0, -x), min(other.width, width - x))
         let rows = max(0, -y)..<max(max(0, -y), min(other.height, height - y))
         let share = Int((min(max(opacity, 0), 1) * 256).rounded())

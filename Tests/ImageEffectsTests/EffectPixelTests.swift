@@ -71,6 +71,41 @@ struct EffectPixelTests {
         #expect(try clear.overlaid(with: mark, x: 0, y: 0, opacity: 0.25)[0, 0] == SIMD4(100, 0, 0, 64))
     }
 
+    /// Positions and lengths at the edges of their type.
+    private static let extremes: [Int] = [.min, .min + 1, -32_768, -1, 0, 1, 32_768, .max - 1, .max]
+
+    @Test(arguments: extremes, extremes)
+    func `an image far outside of another changes no pixel, however far it is`(x: Int, y: Int) throws {
+        let base = try plain(4, 3, [1, 2, 3, 255])
+        let result = try base.overlaid(with: try plain(1, 1, [9, 9, 9, 255]), x: x, y: y)
+        let changed: SIMD4<UInt8> = [9, 9, 9, 255]
+        for row in 0..<3 {
+            for column in 0..<4 {
+                #expect(result[column, row] == (column == x && row == y ? changed : [1, 2, 3, 255]))
+            }
+        }
+    }
+
+    @Test(arguments: extremes, extremes)
+    func `parts, borders and tolerances of any size give an image or an error`(start: Int, length: Int) throws {
+        let image = try plain(4, 3, [1, 2, 3, 255])
+        let effects: [ImageProcessor] = [
+            .crop(x: start, y: start, width: length, height: length),
+            .region(.pixels(x: start, y: start, width: length, height: length)),
+            .region(.shares(x: Double(start), y: Double(start), width: Double(length), height: Double(length))),
+            .pad(by: start), .trim(tolerance: start), .resize(.fit(start, length)), .resize(.cover(start, length)),
+        ]
+        var limits = DecodingLimits()
+        limits.pixels = 1 << 20
+        for effect in effects {
+            var footprint = RenderingFootprint(width: 4, height: 3, mayHaveAlpha: false)
+            effect.add(to: &footprint)
+            #expect(footprint.area > 0 && footprint.memory >= 0)
+            let result = try? effect.process(image, within: ImageBudget(limits: limits))
+            #expect(result.map { $0.width > 0 && $0.height > 0 } != false, "\(effect)")
+        }
+    }
+
     @Test func `rounded corners are transparent outside, opaque inside and soft between`() throws {
         let image = try plain(40, 30, [10, 20, 30, 255])
         let round = try image.roundingCorners(radius: 10)
