@@ -40,6 +40,34 @@ private let block = Int(BlockMap.blockSize)
         #expect(throws: StoreError.self) { _ = try File.ifReadable(String(repeating: "a", count: 5000)) }
     }
 
+    @Test func `partials that cannot be opened for want of descriptors do not count as none`() async throws {
+        await #expect(processExitsWith: .success) {
+            let test = try StoreUnderTest()
+            let store = test.store
+            let writer = try store.beginBody(for: EntryKey("part"))
+            try writer.start(header: [7], total: 2_000_000)
+            try writer.write(pattern(1_000_000))
+            try writer.keep()
+            func idle() throws -> Int64 {
+                try store.withIndex { (index) throws(StoreError) in try index.idlePartialBytes() }
+            }
+            let before = try idle()
+            #expect(before > 0)
+            try withoutDescriptors {
+                let errors = [
+                    #expect(throws: StoreError.self) { _ = try idle() },
+                    #expect(throws: StoreError.self) { _ = try store.partial(for: EntryKey("part")) },
+                    #expect(throws: StoreError.self) { _ = try store.partials() },
+                    #expect(throws: StoreError.self) { _ = try store.openPartial(for: EntryKey("part")) },
+                ]
+                for error in errors { #expect(error?.errno == EMFILE) }
+            }
+            let after = try idle()
+            #expect(after == before)
+            #expect(try store.partials().count == 1)
+        }
+    }
+
     @Test func `a folder of partials that cannot be listed costs no partial`() async throws {
         await #expect(processExitsWith: .success) {
             let user = geteuid()

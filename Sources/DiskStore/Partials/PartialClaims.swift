@@ -270,8 +270,7 @@ extension Index {
             let rows = try catalogue().partials.partials(after: last, limit: Self.partialStep)
             for row in rows where bytes < enough {
                 // A partial without its data is a leftover of a kill.
-                let data = try? File(paths.data(row.id), O_RDONLY)
-                if let data, try seemsInUse(row, data) { continue }
+                if let data = try File.ifReadable(paths.data(row.id)), try seemsInUse(row, data) { continue }
                 bytes += row.reserved
             }
             guard let end = rows.last else { break }

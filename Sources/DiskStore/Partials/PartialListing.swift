@@ -92,15 +92,17 @@ extension DiskStore {
     /// exists, or its record does not match the index.
     func openFiles(of row: PartialRow) throws(StoreError) -> PartialFiles? {
         guard let recordFile = try openRecord(of: row), let record = try PartialRecord(reading: recordFile),
-            record.id == row.id, record.key == row.key, let data = try? File(paths.data(row.id), O_RDONLY)
+            record.id == row.id, record.key == row.key, let data = try File.ifReadable(paths.data(row.id))
         else { return nil }
         return PartialFiles(record: record, recordFile: recordFile, data: data)
     }
 
     private func openRecord(of row: PartialRow) throws(StoreError) -> File? {
-        if let file = try? File(paths.record(row.id, claim: row.claim), O_RDONLY) { return file }
-        let other = try withIndex { (index) throws(StoreError) in try index.recordPath(of: row.id) }
-        return other.flatMap { try? File($0, O_RDONLY) }
+        if let file = try File.ifReadable(paths.record(row.id, claim: row.claim)) { return file }
+        guard let other = try withIndex({ (index) throws(StoreError) in try index.recordPath(of: row.id) }) else {
+            return nil
+        }
+        return try File.ifReadable(other)
     }
 }
 

@@ -40,3 +40,14 @@ extension ChildProcess {
         return try limitDescriptors(below: rlim_t(limit))
     }
 }
+
+/// Calls a function while this process can open no further descriptors. Only for tests in a process of their own.
+public func withoutDescriptors<Result>(_ body: () throws -> Result) throws -> Result {
+    let resource = Int32(RLIMIT_NOFILE.rawValue)
+    var former = rlimit()
+    guard processLimit(0, resource, nil, &former) == 0 else { throw SystemCallFailure("prlimit") }
+    var none = rlimit(rlim_cur: 0, rlim_max: former.rlim_max)
+    guard processLimit(0, resource, &none, nil) == 0 else { throw SystemCallFailure("prlimit") }
+    defer { _ = processLimit(0, resource, &former, nil) }
+    return try body()
+}
