@@ -99,6 +99,26 @@ import Testing
         #expect(checked.ending == .exited(0), "\(checked)")
     }
 
+    @Test(arguments: ["--failed", "--report"])
+    func `a file of the run that cannot be written is an error before anything is fetched`(
+        option: String
+    ) async throws {
+        for (path, reason) in [
+            ("missing/file", "does not exist"), (".", "is a directory"), ("/dev/null/file", "is not a directory"),
+        ] {
+            let outcome = try await work.fetch(option, path, origin.url("/1"))
+            #expect(outcome.ending == .exited(6), "\(outcome)")
+            #expect(outcome.errorOutput.lowercased().contains(reason), "\(outcome)")
+        }
+        #expect(origin.requests.isEmpty)
+        // The folder of the run's files is made with the first of them.
+        for path in ["made/file", "/dev/null"] {
+            let outcome = try await work.fetch(option, path, "-d", "made", "--force", origin.url("/1"))
+            #expect(outcome.ending == .exited(0), "\(outcome)")
+        }
+        #expect(FileManager.default.fileExists(atPath: work.output("made/file")))
+    }
+
     @Test func `a wrong checksum fails only its own file, which the list of failures names`() async throws {
         let text =
             "\(origin.url("/1"))\n  out=one\n\(origin.url("/2"))\n  out=two\n  checksum=sha-256=\(Self.sum(3))\n"

@@ -19,6 +19,7 @@ struct FetchRun: Sendable {
                 if case .download(let download) = input { download } else { nil }
             }
             destination = try OutputDestination(options.output, options.dataSet, for: downloads)
+            try RunRecord.check(options.dataSet, beside: options.output.directory ?? options.dataSet.tree)
             session = try FetchSession(
                 options: options.fetching, options.dataSet, inputs, options.batch, destination: destination,
                 delta: options.delta, coalescer: DigestCoalescer(isOn: options.dataSet.dedupe))

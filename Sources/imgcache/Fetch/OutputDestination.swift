@@ -189,6 +189,11 @@ enum OutputDestination: Sendable {
         if stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
             throw Failure(.usage, "\(file): is a directory; use -d \(file)")
         }
+        try check(parentOf: file)
+    }
+
+    /// Throws if a file, which may exist, could not be made in its folder.
+    static func check(parentOf file: String) throws {
         // A device, a pipe or a descriptor is written into.
         guard case .file(let target) = try ExportTarget(file) else { return }
         guard let (folder, _) = target.splitAtLastSlash else { return try check(folder: ".", for: file) }

@@ -1,4 +1,6 @@
 import ConcurrencyPrimitives
+import Glibc
+import TextIdentity
 import Units
 
 /// The outcome of each input of a run, for the report and the list of failed inputs.
@@ -31,6 +33,17 @@ final class RunRecord: Sendable {
         report.seconds = (ContinuousClock.now - start).inSeconds
         report.exitCode = status.rawValue
         return report
+    }
+
+    /// Throws if one of the files of `--failed` and `--report` could not be written, before anything is fetched.
+    ///
+    /// - Parameter folder: The folder of the run's files, which may be made for them, and for these two.
+    static func check(_ options: DataSetOptions, beside folder: String?) throws {
+        let isToBeMade = folder.map { access($0, F_OK) != 0 } ?? false
+        for case let path? in [options.failed, options.report] {
+            if isToBeMade, let parent = path.splitAtLastSlash?.folder, access(String(parent), F_OK) != 0 { continue }
+            try OutputDestination.check(parentOf: path)
+        }
     }
 
     /// Writes the files of `--failed` and `--report`.
