@@ -72,7 +72,10 @@ struct Main: AsyncParsableCommand {
         var settings: Settings?
         do {
             try refuseRepeatedOptions(arguments)
-            if Settings.mayApply(to: arguments) { settings = try Settings.load() }
+            if Settings.mayApply(to: arguments) {
+                try EnvironmentSettings.validate(for: arguments)
+                settings = try Settings.load()
+            }
             var command = try parseAsRoot(settings?.applied(to: arguments) ?? arguments)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()

@@ -126,9 +126,26 @@ import Testing
         #expect(try await work.run("stats", "--json").objects.first?["capacity"] as? Int == 3 << 20)
         #expect(try await command.run(["fetch", "--capacity", "5MiB", origin.url("/1000/a")]).ending == .exited(0))
         #expect(try await work.run("stats", "--json").objects.first?["capacity"] as? Int == 5 << 20)
-        command.environment["IMGCACHE_CAPACITY"] = "much"
-        let wrong = try await command.run(["fetch", "-v", origin.url("/1000/a")])
-        #expect(wrong.ending == .exited(2) && wrong.errorOutput.contains("IMGCACHE_CAPACITY"), "\(wrong)")
+    }
+
+    @Test(arguments: [("IMGCACHE_CAPACITY", "--capacity", "5MiB"), ("IMGCACHE_LINK_MODE", "--link-mode", "copy")])
+    func `a wrong variable is the same error for each command, also for a hit, unless its option is given`(
+        variable: String, option: String, value: String
+    ) async throws {
+        let url = origin.url("/1000/a")
+        #expect(try await work.fetch(url).ending == .exited(0))
+        var command = work.command
+        command.environment[variable] = "much"
+        for arguments in [
+            ["fetch", url], ["fetch", "-o", "file", url], ["fetch", "-v", url], ["cat", url], ["ls"], ["stats"],
+            ["dir"], ["path", url], ["info", url], ["verify"], ["config"], ["doctor"], ["rm", "--dry-run", url],
+        ] {
+            let wrong = try await command.run(arguments)
+            #expect(wrong.ending == .exited(2) && wrong.errorOutput.contains("\(variable) must be"), "\(wrong)")
+            #expect(wrong.output.isEmpty, "\(arguments)")
+        }
+        #expect(try await command.run(["fetch", option, value, "-o", "file", url]).ending == .exited(0))
+        #expect(try await command.run(["ls", "--help"]).ending == .exited(0))
     }
 
     @Test

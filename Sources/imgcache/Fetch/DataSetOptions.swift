@@ -73,15 +73,11 @@ struct DataSetOptions: ParsableArguments {
         if let baseURL, !baseURL.isWebURL || baseURL.contains("?") {
             throw ValidationError("--base-url takes the http or https URL of a folder, without a query.")
         }
-        if linkMode == nil, LinkMode.preset == nil, let text = LinkMode.environmentText {
-            let modes = LinkMode.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("\(LinkMode.variable) must be one of \(modes), not '\(text)'.")
-        }
         for mirror in mirrors where !mirror.isWebURL { throw ValidationError("--mirror takes an http or https URL.") }
     }
 
     /// The mode from `--link-mode`, otherwise from the environment.
-    var effectiveLinkMode: LinkMode { linkMode ?? LinkMode.preset ?? .clone }
+    var effectiveLinkMode: LinkMode { linkMode ?? .preset }
 
     /// Rejects options that conflict with the command's other options.
     func validate(_ urls: [String], _ several: BatchOptions, _ output: OutputOptions) throws {

@@ -52,6 +52,7 @@ struct FetchFastPath: Equatable {
         var configuration = DownloadCache.Configuration.command
         configuration.rules = CachingOptions.rules
         // The regular path reports an error in the settings, and sends credentials.
+        guard EnvironmentSettings.errors.isEmpty else { return false }
         let settings: Settings?
         do { settings = try Settings.load() } catch { return false }
         if settings?.identifiesUser == true { return false }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import ImageCache
 import Units
 
@@ -51,24 +50,11 @@ struct StoreOptions: ParsableArguments, StoreSelecting {
             valueName: "size"))
     var capacity: ByteSize?
 
-    private static let capacityVariable = "IMGCACHE_CAPACITY"
-
-    private static var environmentCapacity: String? {
-        getenv(capacityVariable).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
-    }
-
     var directory: String { selection.directory }
     var discardsNewer: Bool { selection.discardsNewer }
 
     /// The capacity of `--capacity`, otherwise of `$IMGCACHE_CAPACITY`.
-    var requestedCapacity: Int64? { (capacity ?? Self.environmentCapacity.flatMap { ByteSize(text: $0) })?.bytes }
-
-    func validate() throws {
-        if capacity == nil, let text = Self.environmentCapacity, ByteSize(text: text) == nil {
-            throw ValidationError(
-                "\(Self.capacityVariable) must be a number of bytes, such as 500MB or 2GiB, not '\(text)'.")
-        }
-    }
+    var requestedCapacity: Int64? { (capacity ?? EnvironmentSettings.capacity)?.bytes }
 }
 
 struct OwnerOptions: ParsableArguments {
