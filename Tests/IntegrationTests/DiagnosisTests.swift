@@ -96,6 +96,23 @@ import Testing
         #expect(try await findings("doctor").all["entries"]?.verdict == "ok")
     }
 
+    @Test func `a cache directory that everyone can write into is used with a warning, also for a hit`() async throws {
+        let url = origin.url("/a")
+        #expect(try await work.fetch(url).errorOutput.isEmpty)
+        chmod(work.cache, 0o777)
+        for arguments in [
+            ["fetch", url], ["fetch", "-o", "file", url], ["ls"], ["cat", url], ["fetch", url, "-d", "."],
+        ] {
+            let outcome = try await work.command.run(arguments)
+            #expect(outcome.ending == .exited(0), "\(outcome)")
+            let warnings = outcome.errorOutput.split(separator: "\n").filter { $0.contains("everyone can write") }
+            #expect(warnings.count == 1 && warnings.first?.contains(work.cache) == true, "\(outcome)")
+        }
+        #expect(try await work.fetch("-q", url).errorOutput.isEmpty)
+        chmod(work.cache, 0o700)
+        #expect(try await work.fetch(url).errorOutput.isEmpty)
+    }
+
     @Test func `doctor refuses a foreign folder, and a second folder`() async throws {
         let foreign = work.directory.path("foreign")
         try FileManager.default.createDirectory(atPath: foreign, withIntermediateDirectories: true)

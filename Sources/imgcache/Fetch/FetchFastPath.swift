@@ -1,3 +1,4 @@
+import Glibc
 import ImageCache
 import Logging
 
@@ -57,7 +58,10 @@ struct FetchFastPath: Equatable {
         do { settings = try Settings.load() } catch { return false }
         if settings?.identifiesUser == true { return false }
         let directory = directory ?? settings?.value(of: "cache-dir")
-        guard let keys = try? KeyRules(directory: directory ?? DownloadCache.defaultDirectory) else { return false }
+        let path = directory ?? DownloadCache.defaultDirectory
+        // The regular path warns of a directory that others can change.
+        guard DirectoryOwnership(of: path)?.concern(for: geteuid()) == nil, let keys = try? KeyRules(directory: path)
+        else { return false }
         configuration.rules.keys = keys
         if isQuiet { configuration.logger.logLevel = .critical }
         guard let cache = try? DownloadCache(directory: directory, configuration: configuration),

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ImageCache
+import Logging
 import Units
 
 extension StoreSelecting {
@@ -20,7 +21,7 @@ extension StoreSelecting {
         } catch let error as ImageCacheError {
             guard [.store(.notWritable), .store(.busy)].contains(error.code), use == .readOnly else { throw error }
             configuration.store.isReadOnly = true
-            guard let cache = try? DownloadCache(directory: directory, configuration: configuration) else {
+            guard let cache = try? DownloadCache.opened(in: directory, configuration) else {
                 throw error
             }
             return cache
@@ -29,10 +30,12 @@ extension StoreSelecting {
 }
 
 extension DownloadCache {
-    /// Opens a cache. The error for a cache of a newer version includes advice.
+    /// Opens a cache, and warns of a directory that others can change. The error for a cache of a newer version includes advice.
     static func opened(in directory: String, _ configuration: Configuration) throws -> DownloadCache {
         do {
-            return try DownloadCache(directory: directory, configuration: configuration)
+            let cache = try DownloadCache(directory: directory, configuration: configuration)
+            if configuration.logger.logLevel < .critical { DirectoryOwnership.warn(of: directory) }
+            return cache
         } catch {
             guard error.code == .store(.newer) else { throw error }
             throw Failure(.store, "\(error), or empty it with --discard-newer", kind: ErrorKind.word(for: error))
