@@ -299,6 +299,16 @@ struct StoreFailureTests {
         #expect(origin.requests.count == 2)
     }
 
+    @Test func `verify --repair fetches through the proxy of the option or the settings`() async throws {
+        let proxy = try ScriptedOrigin(serving: Representation(seed: 98, size: 3_000_000))
+        let url = "http://origin.invalid/a"
+        let file = try #require(try await work.fetch("--proxy", proxy.url(""), url).lines.first)
+        try damage(file)
+        let repaired = try await work.run("verify", "--repair", "--proxy", proxy.url(""))
+        #expect(repaired.lines.first == "repaired, 256 KiB fetched  \(url)", "\(repaired)")
+        #expect(proxy.requests.last?.request.target == url)
+    }
+
     @Test func `blocks of a body that cannot be repaired now are kept for its next download, of the same version only`()
         async throws
     {

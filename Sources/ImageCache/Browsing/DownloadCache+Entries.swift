@@ -182,9 +182,15 @@ extension DownloadCache {
 
     /// Fetches the blocks of a body that ``BlockingOperations/verify(repair:_:)`` found damaged.
     ///
+    /// - Parameters:
+    ///   - proxy: The proxy to use; `nil` for the environment's.
+    ///   - caFile: The certificates to trust; `nil` for the system's.
     /// - Returns: The file; `nil` if ``CacheEntry/request`` is unknown.
-    package func fetchDamagedBlocks(of entry: CacheEntry) async throws(ImageCacheError) -> CachedFile? {
-        guard let request = entry.request else { return nil }
+    package func fetchDamagedBlocks(
+        of entry: CacheEntry, proxy: String? = nil, caFile: String? = nil
+    ) async throws(ImageCacheError) -> CachedFile? {
+        guard var request = entry.request else { return nil }
+        (request.transfer.proxy, request.transfer.caFile) = (proxy, caFile)
         return try await file(for: request)
     }
 }

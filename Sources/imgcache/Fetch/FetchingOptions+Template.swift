@@ -39,8 +39,8 @@ extension RequestOptions {
         options.userAgent = userAgent
         options.acceptsContentCoding = HeaderLines.fields(headers).contains(.acceptEncoding)
         options.netrc = netrc ? .default : .off
-        options.proxy = proxy
-        options.caFile = cacert
+        options.proxy = route.proxy
+        options.caFile = route.cacert
         options.clientCertificate = certificate
         options.cookieFile = cookies
         options.insecure = insecure

@@ -5,6 +5,17 @@ import ProcessLimits
 import Transfer
 import Units
 
+/// The options that a connection from this machine needs, whatever is requested.
+struct RouteOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Use this proxy instead of http_proxy, https_proxy, all_proxy and no_proxy.", valueName: "url"))
+    var proxy: String?
+
+    @Option(help: ArgumentHelp("Trust the certificates in this PEM file instead of the system's.", valueName: "file"))
+    var cacert: String?
+}
+
 struct RequestOptions: ParsableArguments {
     @Option(
         name: [.customShort("H"), .customLong("header")],
@@ -22,13 +33,7 @@ struct RequestOptions: ParsableArguments {
     @Flag(help: "Read credentials from ~/.netrc.")
     var netrc = false
 
-    @Option(
-        help: ArgumentHelp(
-            "Use this proxy instead of http_proxy, https_proxy, all_proxy and no_proxy.", valueName: "url"))
-    var proxy: String?
-
-    @Option(help: ArgumentHelp("Trust the certificates in this PEM file instead of the system's.", valueName: "file"))
-    var cacert: String?
+    @OptionGroup var route: RouteOptions
 
     @Option(
         help: ArgumentHelp(

@@ -88,6 +88,9 @@ struct VerifyCommand: AsyncParsableCommand {
             """)
     var repair = false
 
+    @OptionGroup(title: "Repairs")
+    var route: RouteOptions
+
     @OptionGroup var store: DirectoryOptions
     @OptionGroup var format: FormatOptions
 
@@ -138,7 +141,9 @@ struct VerifyCommand: AsyncParsableCommand {
         var outcome = "damaged, removed"
         if let kept {
             do {
-                if let file = try await cache.fetchDamagedBlocks(of: entry) {
+                if let file = try await cache.fetchDamagedBlocks(
+                    of: entry, proxy: route.proxy, caFile: route.cacert)
+                {
                     report.repaired.append(entry.url)
                     report.fetched += file.bytesTransferred
                     return "repaired, \(ByteSize(file.bytesTransferred)) fetched"
