@@ -14,12 +14,17 @@ package final class ListStaging {
     /// True if the array contains only new and changed ids; the others are unchanged.
     private let isPartial: Bool
 
+    /// True if all ids of a whole array get new positions, because so many were put in front that the numbers end.
+    private let isNumberedAnew: Bool
     private var plan: PositionPlan
     private var window: [Seen] = []
     private var windowIDs: Set<ByteText> = []
     private var seen = ItemSet()
     private var difference = ListDifference()
-    private var nextNew: Int64
+    /// The first position of the former array; `nil` if it has none.
+    private let first: Int64?
+    /// The position of the next new id of an array of changes; `nil` before the first one.
+    private var nextNew: Int64?
 
     /// The number of ids that are examined together. Half of them are then written.
     private let windowSize: Int
@@ -43,11 +48,11 @@ package final class ListStaging {
         revision = list.revision + 1
         let token = token
         try store.beginStaging(list, token)
-        let first = try store.withIndex { (index) throws(StoreError) in
+        first = try store.withIndex { (index) throws(StoreError) in
             try index.catalogue().listItems.firstPosition(ofList: list.list)
         }
-        plan = PositionPlan(former: first)
-        nextNew = (first ?? 0) - PositionPlan.frontRoom
+        isNumberedAnew = first.map { $0 < PositionPlan.lowest } ?? false
+        plan = PositionPlan(former: isNumberedAnew ? nil : first)
     }
 
     /// Adds the next id of the array. A repeated id is skipped.
@@ -108,13 +113,17 @@ package final class ListStaging {
         if count == 0 { return }
         let positions: [Int64]
         if isPartial {
+            // Only if this is all of the array, the number of its new ids is known.
+            let added = count == window.count && nextNew == nil ? window.count { $0.row == nil } : nil
+            var next = nextNew ?? PositionPlan.front(of: first, count: added)
             positions = window.prefix(count).map { seen in
                 if let row = seen.row { return row.position }
-                defer { nextNew += 1 << 10 }
-                return nextNew
+                defer { next += PositionPlan.frontSpacing }
+                return next
             }
+            nextNew = next
         } else {
-            positions = plan.assign(window.map { $0.row?.position }, count: count)
+            positions = plan.assign(window.map { isNumberedAnew ? nil : $0.row?.position }, count: count)
         }
         var changes: [Change] = []
         for (seen, position) in zip(window, positions) {

@@ -7,6 +7,10 @@ struct PositionPlan {
     static let spacing: Int64 = 1 << 20
     /// The gap before the first kept position, for four million new ids in front of it. There is room for two million such gaps.
     static let frontRoom: Int64 = 1 << 42
+    /// The gap between two positions of new ids that an array of changes puts in front.
+    static let frontSpacing: Int64 = 1 << 10
+    /// A position below which a whole array is numbered anew.
+    static let lowest: Int64 = -1 << 61
 
     /// The position of the previous id; `nil` at the front.
     private(set) var last: Int64?
@@ -14,6 +18,16 @@ struct PositionPlan {
     private let former: Int64?
 
     init(former: Int64?) { self.former = former }
+
+    /// The first position for new ids of an array of changes, in front of the former array.
+    ///
+    /// - Parameter count: The number of new ids; `nil` if it is not known yet.
+    static func front(of former: Int64?, count: Int?) -> Int64 {
+        let room = min(count.map { Int64($0) * frontSpacing } ?? frontRoom, frontRoom)
+        let (position, isTooLow) = (former ?? 0).subtractingReportingOverflow(room)
+        // Pages begin behind the lowest number.
+        return isTooLow ? .min + 1 : max(position, .min + 1)
+    }
 
     /// The positions of the first `count` ids of a window.
     ///

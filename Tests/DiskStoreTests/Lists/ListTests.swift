@@ -129,6 +129,25 @@ struct ListUnderTest {
         #expect(try list.records().map { Array($0.utf8) } == [Array("\(decomposed)@2".utf8)])
     }
 
+    @Test(arguments: [PositionPlan.lowest, PositionPlan.lowest - 1, .min + PositionPlan.frontRoom, .min + 2])
+    func `arrays are staged in order however many ids were put in front before`(first: Int64) throws {
+        try list.takeOver([("a", 1), ("b", 1)])
+        try list.store.withIndex { (index) throws(StoreError) in
+            try index.change { (_) throws(StoreError) in
+                try index.catalogue().connection.execute("UPDATE list_items SET position = position + (\(first))")
+            }
+        }
+        try list.takeOver([("c", 2)], isPartial: true)
+        try list.settleAll()
+        #expect(try list.records() == ["c@2", "a@1", "b@1"])
+        try list.takeOver([("d", 3), ("c", 2), ("b", 1), ("e", 3)])
+        try list.settleAll()
+        #expect(try list.records() == ["d@3", "c@2", "b@1", "e@3"])
+        try list.takeOver([("f", 4), ("g", 4)], isPartial: true)
+        try list.settleAll()
+        #expect(try list.records() == ["f@4", "g@4", "d@3", "c@2", "b@1", "e@3"])
+    }
+
     @Test func `an array of changes marks its ids as changed, even without modification times`() throws {
         try list.takeOver([("a", 1), ("b", 1)])
         try list.settleAll()

@@ -58,6 +58,16 @@ import Testing
         #expect(given.first == 1 && given.last == 10)
     }
 
+    @Test(arguments: [nil, 1, 5_000_000] as [Int?])
+    func `new ids of an array of changes are in front, also where numbers end`(count: Int?) {
+        for former in [nil, 0, 1 << 40, PositionPlan.lowest, .min + 7, .min] as [Int64?] {
+            let front = PositionPlan.front(of: former, count: count)
+            #expect(front > .min && (front < former ?? 0 || former ?? 0 < .min + 8))
+        }
+        // Small changes leave room for any number of syncs.
+        #expect(PositionPlan.front(of: 0, count: 3) == -3 * PositionPlan.frontSpacing)
+    }
+
     @Test func `any change of any array gives ascending positions`() {
         var generator = SeededGenerator(for: "PositionPlan")
         var array: [Int64] = []
