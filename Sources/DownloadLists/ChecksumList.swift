@@ -90,6 +90,17 @@ package struct ChecksumList: Sendable {
         return true
     }
 
+    /// Throws if a signed text, or its signature, ends with the last line that was taken.
+    func checkEnd() throws(ListError) {
+        switch part {
+        case .start, .entries, .end: return
+        case .fields, .signedText, .signature:
+            throw ListError(
+                ListPosition(file, line: line),
+                "is the last line, and the list's signature does not end; get the whole list again")
+        }
+    }
+
     /// Counts a line that cannot be taken.
     mutating func skipLine() { line += 1 }
 

@@ -17,6 +17,7 @@ package enum DownloadList {
             if let download = try reader.take(line) { downloads.append(download) }
         }
         if let last = try reader.finish() { downloads.append(last) }
+        try reader.checkEnd()
         reader.ignoredOptions.forEach(ignored)
         return downloads
     }
@@ -95,6 +96,9 @@ package struct DownloadListReader: Sendable {
         defer { form = .lines(list) }
         return try list.finish()
     }
+
+    /// Throws if the list cannot end behind the last line that was taken: it was cut.
+    package func checkEnd() throws(ListError) { if case .checksums(let list) = form { try list.checkEnd() } }
 
     /// The options of aria2's that were passed over.
     package var ignoredOptions: [String] { if case .lines(let list) = form { list.ignoredOptions } else { [] } }

@@ -101,7 +101,14 @@ struct DownloadListTests {
     }
 
     @Test func `an escaped dash in a signed list is no part of its line`() throws {
-        let text = "-----BEGIN PGP SIGNED MESSAGE-----\n\n- # comment\n- \(Self.sum)  -x\n"
+        let text = """
+            -----BEGIN PGP SIGNED MESSAGE-----
+
+            - # comment
+            - \(Self.sum)  -x
+            -----BEGIN PGP SIGNATURE-----
+            -----END PGP SIGNATURE-----
+            """
         #expect(try downloads(text, base: "http://a").map(\.output) == ["-x"])
     }
 
@@ -116,6 +123,23 @@ struct DownloadListTests {
     func `a line outside of a signed text is an error with its position`(text: String, line: Int) throws {
         let error = try #require(throws: ListError.self) { try downloads(text, base: "http://a") }
         #expect(error.position == ListPosition("list", line: line), "\(error)")
+    }
+
+    @Test func `a signed list that is cut is an error, wherever it ends`() throws {
+        let lines = Self.signed.split(separator: "\n", omittingEmptySubsequences: false)
+        for count in 1..<lines.count {
+            let text = lines.prefix(count).joined(separator: "\n")
+            let error = try #require(throws: ListError.self) { try downloads(text, base: "http://a") }
+            #expect(error.position == ListPosition("list", line: count), "\(error)")
+            #expect(error.description.contains("signature does not end"), "\(error)")
+            // The pause of a program that writes the list is no end.
+            var reader = DownloadListReader(file: "list", base: "http://a")
+            for line in lines.prefix(count) { _ = try reader.take(Array(line.utf8)) }
+            #expect(try reader.finish() == nil)
+            #expect(throws: ListError.self) { try reader.checkEnd() }
+            for line in lines.dropFirst(count) { _ = try reader.take(Array(line.utf8)) }
+            try reader.checkEnd()
+        }
     }
 
     @Test(arguments: [

@@ -43,6 +43,10 @@ final class StandardInputReader: Sendable {
         }
         if let line = lines.finish() { give { () throws(ListError) in try reader.take(line) } }
         give { () throws(ListError) in try reader.finish() }
+        give { () throws(ListError) in
+            try reader.checkEnd()
+            return nil
+        }
     }
 
     private func give(_ next: () throws(ListError) -> ListedDownload?) {
