@@ -58,10 +58,8 @@ import Testing
         ("DELETE FROM pins", "SEARCH pins USING COVERING INDEX pins_by_set (pin_set=?)"),
         // The index has only items that new arrays have ended, and that are not deleted yet.
         ("until", "SEARCH e USING INDEX list_items_ended (list=? AND until<?)"),
-        ("until", "SEARCH i USING INDEX list_items_ended (list=? AND until<?)"),
         ("until", "SEARCH list_items USING INDEX list_items_ended (list=? AND until<?)"),
         ("until", "SEARCH list_items USING COVERING INDEX list_items_ended (list=? AND until>? AND until<?)"),
-        ("ORDER BY i.item", "USE TEMP B-TREE FOR ORDER BY"),
         // Give all that there are: lists, sets, unfinished downloads.
         ("ORDER BY owner, list_group, name", "SCAN l USING INDEX lists_by_name"),
         ("ORDER BY owner, list, name", "SCAN s USING INDEX pin_sets_by_name"),
