@@ -81,6 +81,22 @@ import Testing
         try writer.discard()
     }
 
+    @Test func `the first write of a process recovers the most recently used, and a sweep all of them`() async throws {
+        let seen = try test.store.transactions {
+            try test.store.withIndex { (index) throws(StoreError) in
+                index.hasRecoveredPartials = false
+                index.recoverPartialsOnce()
+                index.recoverPartialsOnce()
+            }
+        }
+        let most = Int64(Index.mostRecovered)
+        #expect(seen.count == Index.mostRecovered)
+        #expect(try numbers() == (most + 1...Self.count).reversed())
+        #expect(try test.store.statistics().partialBytes == (Self.count - most) * 10)
+        try await test.store.sweep()
+        #expect(try numbers().isEmpty)
+    }
+
     @Test(arguments: ["old", "prune", "clear"])
     func `they are dropped in steps, between which others look up`(how: String) throws {
         var freed: Int64 = 0

@@ -140,17 +140,22 @@ extension Index {
 
     // MARK: Partials
 
+    /// The number of partials that the first write of a process looks at.
+    static let mostRecovered = 256
+
     /// Recovers the folder of partials, once in the life of this store: leftovers of a kill wait no longer than for the
-    /// next process that writes. Failures are left to the next process.
+    /// next process that writes. Those that a kill leaves are among the most recently used. Others, and failures, are left to the next sweep.
     func recoverPartialsOnce() {
         if hasRecoveredPartials || configuration.isReadOnly { return }
         hasRecoveredPartials = true
         var result = SweepResult()
-        try? sweepPartials(&result)
+        try? sweepPartials(&result, atMost: Self.mostRecovered)
     }
 
     /// Recovers the folder of partials after kills or a lost index, in one step.
-    func sweepPartials(_ result: inout SweepResult) throws(StoreError) {
+    ///
+    /// - Parameter count: The number of partials with a row to recover, the most recently used ones.
+    func sweepPartials(_ result: inout SweepResult, atMost count: Int = .max) throws(StoreError) {
         var swept = result
         var records: [Int64: Int64] = [:]
         var data: Set<Int64> = []
@@ -174,7 +179,7 @@ extension Index {
             if try catalogue.partials.partial(id) == nil { unindexed.records.append((id, claim)) }
         }
         if !unindexed.isEmpty { try sweep(unindexed, &swept) }
-        for row in try catalogue.partials.all() {
+        for row in try catalogue.partials.all().suffix(count) {
             let record = records[row.id].map { paths.record(row.id, claim: $0) }
             swept.bytes += try recover(row, record: record)
         }
