@@ -45,6 +45,22 @@ import Testing
         }
     }
 
+    @Test(arguments: [0, 2]) func `a cancelled preview neither reads nor decodes any further`(part: Int) throws {
+        let (bytes, _) = try progressive()
+        let cancellation = ImageCancellation()
+        let preview = ProgressiveJPEGPreview(cancellation: cancellation)
+        let before = part == 0 ? 0 : bytes.count / part
+        #expect(try preview.append(Array(bytes.prefix(before))) == (before > 0))
+        cancellation.cancel()
+        if before > 0 {
+            let error = #expect(throws: ImageCodecError.self) { try preview.image() }
+            #expect(error?.code == .cancelled)
+        }
+        let error = #expect(throws: ImageCodecError.self) { try preview.append(Array(bytes.dropFirst(before))) }
+        #expect(error?.code == .cancelled)
+        #expect(try !preview.append(bytes) && preview.image() == nil)
+    }
+
     @Test func `a preview obeys the limits`() throws {
         let (bytes, _) = try progressive()
         var decoder = ImageDecoder()

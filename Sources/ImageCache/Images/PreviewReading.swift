@@ -23,7 +23,7 @@ final class OwnPreview: PreviewReading {
         _ sizing: ImageSizing?, _ processors: [ImageProcessor], _ decoder: ImageDecoder,
         _ cancellation: ImageCancellation? = nil
     ) {
-        preview = ProgressiveJPEGPreview(sizing: sizing, decoder: decoder)
+        preview = ProgressiveJPEGPreview(sizing: sizing, decoder: decoder, cancellation: cancellation)
         self.processors = processors
         limits = decoder.limits
         self.cancellation = cancellation

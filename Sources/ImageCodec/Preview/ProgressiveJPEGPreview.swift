@@ -13,6 +13,7 @@ internal import CImageCodec
 public final class ProgressiveJPEGPreview {
     private let decoder: ImageDecoder
     private let sizing: ImageSizing?
+    private let cancellation: ImageCancellation?
     private var handle: OpaquePointer?
     private var started: Started?
     private var received = 0
@@ -33,12 +34,19 @@ public final class ProgressiveJPEGPreview {
     /// - Parameters:
     ///   - sizing: The size of the images; nil: the stored size.
     ///   - decoder: The source of limits, colour handling and orientation.
-    public init(sizing: ImageSizing? = nil, decoder: ImageDecoder = ImageDecoder()) {
+    ///   - cancellation: Stops running work, which then fails with `cancelled`; nil: not cancellable.
+    public init(
+        sizing: ImageSizing? = nil, decoder: ImageDecoder = ImageDecoder(), cancellation: ImageCancellation? = nil
+    ) {
         self.sizing = sizing
         self.decoder = decoder
+        self.cancellation = cancellation
     }
 
-    deinit { icodec_jpeg_preview_destroy(handle) }
+    deinit {
+        // The handle has the address of the flag.
+        withExtendedLifetime(cancellation) { icodec_jpeg_preview_destroy(handle) }
+    }
 
     /// Appends the next bytes of the file.
     ///
@@ -73,7 +81,7 @@ public final class ProgressiveJPEGPreview {
 
     private func makeHandle() throws(ImageCodecError) -> OpaquePointer {
         // Each part has its own time limit, and may be processed on another thread.
-        let watch = icodec_watch(deadline: .infinity, stop: nil)
+        let watch = icodec_watch(deadline: .infinity, stop: cancellation?.cFlag)
         var limits = decoder.limits.lowered(allowTruncated: true, watch)
         var error = icodec_error()
         guard let handle = icodec_jpeg_preview_create(&limits, &error) else {
@@ -120,7 +128,7 @@ public final class ProgressiveJPEGPreview {
     /// The image from the complete scans; nil before the first one is complete.
     public func image() throws(ImageCodecError) -> DecodedImage? {
         guard let started, !isPassedOver, scans > 0 else { return nil }
-        let budget = ImageBudget(limits: decoder.limits)
+        let budget = ImageBudget(limits: decoder.limits, cancellation: cancellation)
         let resizer = try RowResizer(started.resizing)
         var error = icodec_error()
         guard icodec_jpeg_preview_begin(handle, &error) else { throw ImageCodecError(error, format: .jpeg) }
