@@ -199,6 +199,22 @@ import Testing
 
     // MARK: Memory and time
 
+    @Test func `profile and Exif block count as memory`() throws {
+        let source = ImageSource(try Corpus.shared.bytes("jpeg/exif-orientation-examples__Landscape_6.jpg"))
+        var header = try ImageDecoder().header(of: source)
+        let before = header.memory(at: .whole)
+        let own = (header.profile?.count ?? 0) + (header.exif?.bytes.count ?? 0)
+        header.profile = [UInt8](repeating: 0, count: 4 << 20)
+        header.exif = ExifBlock([1, 2, 3])
+        #expect(header.memory(at: .whole) - before == ((4 << 20) + 3 - own) * 2)
+        var decoder = ImageDecoder()
+        decoder.limits.memory = before + (16 << 20)
+        _ = try decoder.target(.fit(10, 10), of: header)
+        decoder.limits.memory = 4 << 20
+        let error = #expect(throws: ImageCodecError.self) { try decoder.target(.fit(10, 10), of: header) }
+        #expect(error?.code == .limitExceeded)
+    }
+
     @Test func `an exceeded memory limit is reported as such, however small the limit is`() throws {
         let names = [
             "jpeg/exif-orientation-examples__Landscape_6.jpg", "png/codec-corpus__24.png", "webp/Pillow__hopper.webp",

@@ -83,10 +83,12 @@ extension ImageHeader {
         let streams = 256 << 10
         // Lines in progress: the decoder's, and up to sixteen passed to the filters.
         let lines = width * 160
-        if let registered { return width * height * 4 + lines + registered.memory }
+        // The decoder's copies of profile and Exif block, and the header's.
+        let blocks = ((profile?.count ?? 0) + (exif?.bytes.count ?? 0)) * 2
+        if let registered { return width * height * 4 + lines + blocks + registered.memory }
         // The canvas, the copy from which a frame is restored, and the decoder's own canvas.
         let canvases = composesFrames ? width * height * 12 : 0
-        return streams + lines + canvases + (format.decoding?.memory(of: self, at: scale) ?? 0)
+        return streams + lines + blocks + canvases + (format.decoding?.memory(of: self, at: scale) ?? 0)
     }
 
     /// True if the result may have pixels that are not opaque.
