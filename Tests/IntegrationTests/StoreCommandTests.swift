@@ -190,6 +190,22 @@ import Testing
         }
     }
 
+    @Test(arguments: [[], ["--filter", "size>1"]])
+    func `rm --dry-run names what the run removes, also for responses that do not vary on a part of the query`(
+        filter: [String]
+    ) async throws {
+        let origin = try ScriptedOrigin { _ in
+            Behaviour(Representation(seed: 3, size: 1000)).with { $0.fields = [("No-Vary-Search", "params=(\"a\")")] }
+        }
+        _ = try await work.fetch(origin.url("/x?a=1"))
+        let arguments = ["rm", "--prefix", origin.url("/x?a=2"), "--json"] + filter
+        for dry in [["--dry-run"], []] {
+            let outcome = try await work.command.run(arguments + dry)
+            #expect(outcome.objects.first?["entries"] as? Int == 1, "\(outcome)")
+        }
+        #expect(try await objects("ls").isEmpty)
+    }
+
     @Test func `prune --to evicts the oldest accessed first, --dry-run nothing`() async throws {
         try await fetch("/400000/a", "/400000/b", "/400000/c", "/400000/a")
         let dry = try await work.run("prune", "--to", "900kB", "--dry-run")

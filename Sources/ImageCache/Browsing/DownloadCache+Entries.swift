@@ -55,6 +55,9 @@ public struct CacheEntry: Sendable, Identifiable {
         }
     }
 
+    /// True if the entry answers URLs that differ in their query (`No-Vary-Search`).
+    var isOfNoVarySearch: Bool { if case .noVarySearch? = key { true } else { false } }
+
     /// The request that the entry answers; `nil` if it is unknown: it had credentials or a content, or the response varies.
     var request: FileRequest? {
         guard case .response(let key)? = key, key.method == .get, key.contentDigest == nil, !hasVariant else {

@@ -144,6 +144,17 @@ extension RemovalTarget {
         }
     }
 
+    /// Matches the entries that a removal of the target removes, apart from images made from them.
+    package var entryMatcher: @Sendable (CacheEntry) -> Bool {
+        let (matches, places) = (matcher, places)
+        return { entry in
+            if matches(entry.url) { return true }
+            guard entry.isOfNoVarySearch, !places.isEmpty else { return false }
+            let place = Self.place(of: entry.url)
+            return places.contains { $0.hasSameBytes(as: place) }
+        }
+    }
+
     /// The URLs without a query whose responses to equivalent URLs are meant, if the target names a query that they may not vary on.
     var places: [String] {
         switch self {

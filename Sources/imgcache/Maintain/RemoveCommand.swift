@@ -106,13 +106,15 @@ struct RemoveCommand: AsyncParsableCommand {
             result = try cache.blocking.remove(.prefix(prefix))
         } else {
             let now = Date()
-            let isSelected = prefix.map { RemovalTarget.prefix($0).matcher } ?? { _ in true }
+            let target = prefix.map { RemovalTarget.prefix($0) }
+            let isSelected = target?.entryMatcher ?? { _ in true }
+            let isSelectedURL = target?.matcher ?? { _ in true }
             var entries: [CacheEntry] = []
             try cache.blocking.forEachEntry { entry in
-                if isSelected(entry.url), filter?.matches(entry, at: now) ?? true { entries.append(entry) }
+                if isSelected(entry), filter?.matches(entry, at: now) ?? true { entries.append(entry) }
             }
             let partials = try cache.blocking.partials().filter { partial in
-                isSelected(partial.url) && filter?.matches(partial, at: now) ?? true
+                isSelectedURL(partial.url) && filter?.matches(partial, at: now) ?? true
             }
             for entry in entries {
                 if dryRun, !format.json { Output.line("would remove \(entry.url.forTerminal)") }
