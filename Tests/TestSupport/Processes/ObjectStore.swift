@@ -28,12 +28,15 @@ public final class ObjectStore: Sendable {
         let endpoint: String
         /// False when it ended before it responded.
         let isReady: Bool
+        /// The ports of SeaweedFS.
+        var ports: [UInt16] = []
     }
 
     /// The URL of its S3 API.
     public let endpoint: String
     private let directory: TestDirectory
     private let process: ChildProcess
+    private let ports: [UInt16]
 
     /// Starts it, and makes the bucket.
     public init() async throws {
@@ -45,14 +48,17 @@ public final class ObjectStore: Sendable {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             let running = try await Self.isCeph ? RadosGateway.start(in: folder) : SeaweedFS.start(in: folder)
             if running.isReady {
-                (process, endpoint) = (running.process, running.endpoint)
+                (process, endpoint, ports) = (running.process, running.endpoint, running.ports)
                 return
             }
             running.process.send(signal: SIGKILL)
             failure = running.process.errorOutput
+            SeaweedFS.removeSockets(of: running.ports)
         }
         throw TestSetupFailure("the object store does not start: \(failure.suffix(2000))")
     }
+
+    deinit { SeaweedFS.removeSockets(of: ports) }
 
     /// The bytes that SeaweedFS's files have on the disk.
     public var storedBytes: Int64 { DiskUsage.bytes(at: directory.path) }

@@ -19,6 +19,7 @@ public final class SeaweedCluster: Sendable {
     private let filers: [ChildProcess]
     private let gateways: [ChildProcess]
     private let balancer: Nginx
+    private let ports: [UInt16]
 
     public init() async throws {
         let directory = try TestDirectory()
@@ -48,15 +49,18 @@ public final class SeaweedCluster: Sendable {
                 balancer = try await Nginx(options)
                 endpoint = balancer.url("")
                 (self.directory, self.master, self.volumeServers) = (directory, master, volumeServers)
-                (self.filers, self.gateways) = (filers, gateways)
+                (self.filers, self.gateways, self.ports) = (filers, gateways, ports.all)
                 return
             }
             let all = [master] + volumeServers + filers + gateways
             failure = all.map(\.errorOutput).joined()
             for process in all { process.send(signal: SIGKILL) }
+            SeaweedFS.removeSockets(of: ports.all)
         }
         throw TestSetupFailure("SeaweedFS does not start: \(failure.suffix(2000))")
     }
+
+    deinit { SeaweedFS.removeSockets(of: ports) }
 
     /// Ends a node at once.
     public func kill(_ node: Node) async {

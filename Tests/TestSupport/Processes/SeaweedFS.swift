@@ -21,7 +21,15 @@ enum SeaweedFS {
         let process = try start(ports, in: folder)
         var isReady = try await makeBucket(filer: ports[4], process)
         if isReady { isReady = try await keeps(folder + "/s3.json", s3: ports[6], process) }
-        return ObjectStore.Running(process: process, endpoint: "http://\(address):\(ports[6])", isReady: isReady)
+        return ObjectStore.Running(
+            process: process, endpoint: "http://\(address):\(ports[6])", isReady: isReady, ports: ports)
+    }
+
+    /// Removes the sockets of programs with these ports, which a kill leaves. No option names their place.
+    static func removeSockets(of ports: [UInt16]) {
+        for program in ["master", "volume", "filer", "s3"] {
+            for port in ports { unlink("/tmp/seaweedfs-\(program)-grpc-\(port).sock") }
+        }
     }
 
     /// Free ports, all held until the last one is known.
