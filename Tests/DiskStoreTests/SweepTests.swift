@@ -119,6 +119,26 @@ private let block = Int(BlockMap.blockSize)
         #expect(try test.store.read("k") == body)
     }
 
+    @Test func `the files of many lost partials are deleted in short transactions`() throws {
+        let test = try StoreUnderTest()
+        let paths = test.store.paths
+        let batch = try test.store.withIndex { (index) throws(StoreError) in Int(index.budget.evictionBatch) }
+        try FileManager.default.createDirectory(atPath: paths.partials, withIntermediateDirectories: true)
+        for number in 0..<Int64(2 * batch + 1) {
+            try Data([1]).write(to: URL(filePath: paths.data((1 << 40) + number)))
+        }
+        let seen = try test.store.transactions {
+            let swept = try test.store.withIndex { (index) throws(StoreError) in
+                var result = SweepResult()
+                try index.sweepPartials(&result)
+                return result
+            }
+            #expect(swept.orphans == 2 * batch + 1)
+        }
+        #expect(seen.count == 3)
+        #expect(DiskUsage.files(at: paths.partials).isEmpty)
+    }
+
     @Test
     func `a sweep deletes idle partials past their lifetime, and keeps those in use`() async throws {
         let test = try StoreUnderTest()

@@ -109,7 +109,8 @@ extension DiskStore {
         while isMore {
             isMore = try withIndex { (index) throws(StoreError) in
                 try index.change { (_) throws(StoreError) in
-                    try index.catalogue().pendingItems.forgetAttempts(ofList: list.list, limit: 500)
+                    try index.catalogue().pendingItems.forgetAttempts(
+                        ofList: list.list, limit: index.listBatch)
                 }
             }
         }
@@ -139,9 +140,12 @@ extension DiskStore {
         }
     }
 
-    /// Deletes the records of ids that are no longer listed.
+    /// Deletes the records of ids that are no longer listed, in steps. After a kill the next sync deletes the others.
     package func deleteRecords(_ ids: [String], of list: ListState) throws(StoreError) {
-        try withIndex { (index) throws(StoreError) in try index.deleteRecords(ids, of: list.list) }
+        let count = try withIndex { (index) throws(StoreError) in Int(index.listBatch) }
+        for step in ids.chunks(ofCount: count) {
+            try withIndex { (index) throws(StoreError) in try index.deleteRecords(step, of: list.list) }
+        }
     }
 }
 

@@ -26,7 +26,7 @@ extension DiskStore {
             var names: [String] = []
             try forEachName(in: paths.folder(folder)) { names.append($0) }
             if names.isEmpty { continue }
-            for step in names.chunks(ofCount: 256) {
+            for step in names.chunks(ofCount: Index.sweepStep) {
                 let before = result
                 result = try withIndex { (index) throws(StoreError) in
                     var after = before
@@ -95,6 +95,9 @@ package struct SweepResult: Sendable, Equatable {
 
 extension Index {
     // MARK: Bodies
+
+    /// The number of bodies that are looked at in one transaction.
+    static let sweepStep = 256
 
     /// Deletes bodies without a row from one folder's listing; other files remain.
     ///
@@ -178,7 +181,7 @@ extension Index {
         for (id, claim) in records {
             if try catalogue.partials.partial(id) == nil { unindexed.records.append((id, claim)) }
         }
-        if !unindexed.isEmpty { try sweep(unindexed, &swept) }
+        for part in unindexed.parts(ofCount: Int(budget.evictionBatch)) { try sweep(part, &swept) }
         for row in try catalogue.partials.all().suffix(count) {
             let record = records[row.id].map { paths.record(row.id, claim: $0) }
             swept.bytes += try recover(row, record: record)
@@ -252,7 +255,12 @@ extension Index {
         var data: [Int64] = []
         var records: [(id: Int64, claim: Int64)] = []
 
-        var isEmpty: Bool { small.isEmpty && data.isEmpty && records.isEmpty }
+        /// The files in parts of which each fits a transaction.
+        func parts(ofCount count: Int) -> [UnindexedPartialFiles] {
+            small.chunks(ofCount: count).map { UnindexedPartialFiles(small: $0) }
+                + data.chunks(ofCount: count).map { UnindexedPartialFiles(small: [], data: $0) }
+                + records.chunks(ofCount: count).map { UnindexedPartialFiles(small: [], records: $0) }
+        }
     }
 
     /// Deletes or restores them, after checking them again inside the transaction.
@@ -325,7 +333,7 @@ extension Index {
         for folder in Int64(0)..<256 {
             var names: [String] = []
             try forEachName(in: paths.folder(folder)) { names.append($0) }
-            try sweepBodies(names, in: folder, &result)
+            for step in names.chunks(ofCount: Self.sweepStep) { try sweepBodies(step, in: folder, &result) }
             if FileStatus(at: paths.folder(folder)) != nil { try countFolder(folder) }
         }
         try sweepPartials(&result)

@@ -148,6 +148,19 @@ struct ListUnderTest {
         #expect(try list.records() == ["f@4", "g@4", "d@3", "c@2", "b@1", "e@3"])
     }
 
+    @Test func `the records of many removed ids are deleted in steps`() throws {
+        let batch = try list.store.withIndex { (index) throws(StoreError) in Int(index.listBatch) }
+        let ids = (0..<2 * batch + 1).map { "\($0)" }
+        try list.takeOver(ids.map { ($0, 1) })
+        try list.settleAll()
+        try list.takeOver([])
+        let state = try list.state
+        let seen = try list.store.transactions { try list.store.deleteRecords(ids, of: state) }
+        #expect(seen.count == 3 && seen.mostInCall == 1)
+        #expect(
+            try list.store.removed(from: state, at: state.revision, after: 0, hasRemains: true, limit: 1).isEmpty)
+    }
+
     @Test func `an array of changes marks its ids as changed, even without modification times`() throws {
         try list.takeOver([("a", 1), ("b", 1)])
         try list.settleAll()
