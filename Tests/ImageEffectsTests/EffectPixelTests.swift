@@ -106,6 +106,20 @@ struct EffectPixelTests {
         }
     }
 
+    @Test func `a border takes the memory of one image of the new size, with and without a colour`() throws {
+        let image = try plain(4, 3, [1, 2, 3, 100])
+        for effect in [ImageProcessor.pad(by: 2), .pad(by: 2, color: .white)] {
+            var footprint = RenderingFootprint(width: 4, height: 3, mayHaveAlpha: true)
+            effect.add(to: &footprint)
+            #expect(footprint.memory == 8 * 7 * 4)
+            var limits = DecodingLimits()
+            limits.memory = image.cost + footprint.memory
+            #expect(try effect.process(image, within: ImageBudget(limits: limits)).width == 8)
+            limits.memory -= 1
+            #expect(throws: ImageCodecError.self) { try effect.process(image, within: ImageBudget(limits: limits)) }
+        }
+    }
+
     @Test func `rounded corners are transparent outside, opaque inside and soft between`() throws {
         let image = try plain(40, 30, [10, 20, 30, 255])
         let round = try image.roundingCorners(radius: 10)

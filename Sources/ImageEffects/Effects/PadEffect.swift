@@ -26,7 +26,7 @@ struct PadEffect: BuiltInEffect {
         footprint.width += max(0, min(padding, 32_767)) * 2
         footprint.height += max(0, min(padding, 32_767)) * 2
         footprint.pixels += footprint.area - area
-        footprint.addCopies(2, withAlpha: true)
+        footprint.addCopies(1, withAlpha: true)
     }
 
     mutating func code(by coder: inout WireCoder) throws(WireCoder.Malformed) {
