@@ -208,6 +208,16 @@ struct URLStyleTests {
         try readable(ours)
     }
 
+    @Test(arguments: [URLStyle.Name.thumbor, .imagor], ["1;2;1;2;4;2;1;2;1,3,true", "1;2,9,false"])
+    func `a convolution is refused with a sentence, whatever its kernel is`(
+        style: URLStyle.Name, matrix: String
+    ) throws {
+        let error = try #require(throws: ImageRequestError.self) {
+            try translated(style, "/unsafe/30x20/filters:convolution(\(matrix))/a.jpg")
+        }
+        #expect("\(error)".contains("convolution"), "\(error)")
+    }
+
     @Test(arguments: [URLStyle.Name.thumbor, .imagor])
     func `thumbor's signatures are HMAC with SHA-1 of the rest of the path`(_ name: URLStyle.Name) throws {
         let style = URLStyle(
