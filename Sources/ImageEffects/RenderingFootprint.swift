@@ -31,7 +31,7 @@ package struct RenderingFootprint {
 
     /// Adds an effect whose result has the size of its input.
     mutating func addStep(_ effect: some ImageProcessing) {
-        memory = max(memory, effect.memory(width: width, height: height))
+        memory = max(memory, DecodingLimits.bounded(memory: effect.memory(width: width, height: height)))
         mayHaveAlpha = true
     }
 }

@@ -245,6 +245,16 @@ import Testing
         #expect(
             code { () throws(ImageCodecError) in _ = try AnimationEncoder(.webp(), width: 16_000, height: 600) }
                 == .invalidArgument)
+        for side in [.min, -1, 0, 65_536, .max] as [Int] {
+            for encoder in [ImageEncoder.webp(), ImageEncoder(.gif(ImageEncoder.GIFOptions()))] {
+                for (width, height) in [(side, 1), (1, side), (side, side)] {
+                    #expect(
+                        code { () throws(ImageCodecError) in
+                            _ = try AnimationEncoder(encoder, width: width, height: height)
+                        } == .invalidArgument)
+                }
+            }
+        }
         let encoder = try AnimationEncoder(.webp(), width: 4, height: 4)
         #expect(code { () throws(ImageCodecError) in _ = try encoder.finish() } == .invalidArgument)
         #expect(code { () throws(ImageCodecError) in try encoder.add(other, for: .seconds(1)) } == .invalidArgument)

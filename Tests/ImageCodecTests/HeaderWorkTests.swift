@@ -230,6 +230,43 @@ import Testing
         }
     }
 
+    /// A decoder and an encoder of an application that state some memory.
+    private struct Stating: ImageDecoding, ImageEncoding {
+        let format = ImageFormat(name: "stating", mediaType: "image/x-stating")
+        let identity = "stating"
+        let bytes: Int
+
+        func canDecode(_ start: [UInt8]) -> Bool { true }
+
+        func header(of source: ImageSource) throws(ImageCodecError) -> DecodingHeader {
+            var header = DecodingHeader(width: 1, height: 1)
+            header.memory = bytes
+            return header
+        }
+
+        func decode(_ source: ImageSource, within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage {
+            try DecodedImage(width: 1, height: 1) { _ in }
+        }
+
+        func encode(_ image: DecodedImage, within budget: ImageBudget) throws(ImageCodecError) -> [UInt8] { [1] }
+
+        func memory(width: Int, height: Int) -> Int { bytes }
+    }
+
+    @Test(arguments: [.min, -1, 0, 1 << 20, .max - 1, .max] as [Int])
+    func `any memory that an application's decoder or encoder states is counted`(bytes: Int) throws {
+        let own = Stating(bytes: bytes)
+        var decoder = ImageDecoder()
+        decoder.registered = [own]
+        let isTooLarge = bytes > decoder.limits.memory
+        let decoded = try? decoder.decode(ImageSource([1, 2, 3]))
+        #expect((decoded == nil) == isTooLarge)
+        let image = try DecodedImage(width: 1, height: 1) { _ in }
+        let budget = ImageBudget(limits: decoder.limits)
+        let encoded = try? ImageEncoder(own).encode(image, within: budget)
+        #expect((encoded == nil) == isTooLarge)
+    }
+
     @Test func `the time for the header counts towards the image`() throws {
         var decoder = ImageDecoder()
         decoder.registered = [SlowDecoder(seconds: 0.02)]

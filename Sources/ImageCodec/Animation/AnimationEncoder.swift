@@ -26,7 +26,8 @@ public final class AnimationEncoder {
         guard let encoding = encoder.options.encoding as? any AnimatedFormatEncoding else {
             throw ImageCodecError(.invalidArgument, format: encoder.format, "\(encoder.format) holds one image")
         }
-        guard width > 0, height > 0, loopCount >= 0 else {
+        // The greatest side of any format that holds an animation.
+        guard (1...65_535).contains(width), (1...65_535).contains(height), loopCount >= 0 else {
             throw ImageCodecError(.invalidArgument, "\(width) x \(height) pixels, shown \(loopCount) times")
         }
         (self.width, self.height) = (width, height)

@@ -70,6 +70,7 @@ extension ImageHeader {
         description.has_alpha = header.mayHaveAlpha
         description.says_srgb = true
         self.init(description, decoder.format, fileSize: fileSize)
-        registered = Registered(identity: decoder.identity, memory: header.memory ?? fileSize)
+        registered = Registered(
+            identity: decoder.identity, memory: DecodingLimits.bounded(memory: header.memory ?? fileSize))
     }
 }

@@ -68,7 +68,9 @@ public struct ImageEncoder: Sendable, Hashable {
 
     /// The memory in bytes that encoding an image of a size needs in addition to its pixels and the file.
     package func memory(width: Int, height: Int, isOpaque: Bool) -> Int {
-        if case .custom(let custom) = options { return custom.encoding.memory(width: width, height: height) }
+        if case .custom(let custom) = options {
+            return DecodingLimits.bounded(memory: custom.encoding.memory(width: width, height: height))
+        }
         return width * 256 + (1 << 19) + options.encoding.memory(pixels: width * height, isOpaque: isOpaque)
     }
 
