@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,4 +95,18 @@ bool icodec_check_size(const icodec_limits *limits, uint64_t width, uint64_t hei
             error, ICODEC_LIMIT, -1, "%" PRIu64 " x %" PRIu64 " pixels, more than %" PRIu64, width, height,
             limits->pixels);
     return true;
+}
+
+static atomic_bool allows_worker_formats;
+
+void icodec_allow_worker_formats(void) { allows_worker_formats = true; }
+
+bool icodec_is_allowed_here(const char *format, icodec_error *error) {
+    return allows_worker_formats ? true : icodec_fail(error, ICODEC_UNSUPPORTED, -1, "%s is decoded in worker processes only", format);
+}
+
+size_t icodec_exif_start(const uint8_t *block, size_t count) {
+    if (count <= 4) return 0;
+    uint64_t start = 4 + ((uint64_t)block[0] << 24 | (uint64_t)block[1] << 16 | (uint64_t)block[2] << 8 | block[3]);
+    return start < count ? (size_t)start : 0;
 }

@@ -1,4 +1,3 @@
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,10 +26,6 @@ struct icodec_heif {
     icodec_yuv_rows rows;
 };
 
-static atomic_bool is_allowed;
-
-void icodec_allow_heif(void) { is_allowed = true; }
-
 static bool fail(struct heif_error result, icodec_error *error) {
     const char *reason = result.message ? result.message : "libheif fails";
     switch (result.code) {
@@ -58,17 +53,16 @@ static void take_profile(icodec_heif *heif) {
     if (heif_image_handle_get_raw_color_profile(heif->handle, heif->icc).code == heif_error_Ok) heif->icc_size = size;
 }
 
-/// Copies the Exif block, which begins with the position of its TIFF header (ISO/IEC 23008-12 annex A.2.1).
+/// Copies the Exif block from its TIFF header on.
 static void take_exif(icodec_heif *heif) {
     heif_item_id item;
     if (heif_image_handle_get_list_of_metadata_block_IDs(heif->handle, "Exif", &item, 1) != 1) return;
     size_t size = heif_image_handle_get_metadata_size(heif->handle, item);
     if (size <= 4 || size > heif->limits.ancillary || !(heif->exif = malloc(size))) return;
     if (heif_image_handle_get_metadata(heif->handle, item, heif->exif).code != heif_error_Ok) return;
-    const uint8_t *at = heif->exif;
-    uint64_t start = 4 + ((uint64_t)at[0] << 24 | (uint64_t)at[1] << 16 | (uint64_t)at[2] << 8 | at[3]);
-    if (start >= size) return;
-    heif->exif_size = size - (size_t)start;
+    size_t start = icodec_exif_start(heif->exif, size);
+    if (start == 0) return;
+    heif->exif_size = size - start;
     memmove(heif->exif, heif->exif + start, heif->exif_size);
 }
 
@@ -97,10 +91,7 @@ static bool parse(icodec_heif *heif, const uint8_t *bytes, size_t count, icodec_
 }
 
 icodec_heif *icodec_heif_open(const uint8_t *bytes, size_t count, const icodec_limits *limits, icodec_error *error) {
-    if (!is_allowed) {
-        icodec_fail(error, ICODEC_UNSUPPORTED, -1, "HEIF is decoded in worker processes only");
-        return NULL;
-    }
+    if (!icodec_is_allowed_here("HEIF", error)) return NULL;
     if (!icodec_open_libheif(error) || !icodec_open_libavif(error) || !icodec_register_hevc(error)) return NULL;
     icodec_heif *heif = calloc(1, sizeof *heif);
     if (!heif) {

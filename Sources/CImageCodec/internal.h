@@ -30,4 +30,10 @@ bool icodec_work_on(icodec_work *work, uint64_t bytes, icodec_error *error);
 /// Checks width and height against the limits.
 bool icodec_check_size(const icodec_limits *limits, uint64_t width, uint64_t height, icodec_error *error);
 
+/// False, with the error, for a format that this process may not decode (icodec_allow_worker_formats).
+bool icodec_is_allowed_here(const char *format, icodec_error *error);
+
+/// The start of the TIFF header in an Exif block that begins with its position (ISO/IEC 23008-12 annex A.2.1, ISO/IEC 18181-2); 0: there is none.
+size_t icodec_exif_start(const uint8_t *block, size_t count);
+
 #endif

@@ -9,6 +9,7 @@
 #include "libgif_calls.h"
 #include "libheif_calls.h"
 #include "libjpeg_calls.h"
+#include "libjxl_calls.h"
 #include "liblcms_calls.h"
 #include "libpng_calls.h"
 #include "libwebp_calls.h"
@@ -23,6 +24,7 @@ icodec_gif_calls icodec_libgif;
 icodec_avif_calls icodec_libavif;
 icodec_heif_calls icodec_libheif;
 icodec_de265_calls icodec_libde265;
+icodec_jxl_calls icodec_libjxl;
 
 // The names under which the libraries that the headers belong to are installed.
 #if JPEG_LIB_VERSION >= 80
@@ -46,11 +48,14 @@ static const char avif_name[] = "libavif.so.15";
 #endif
 static const char heif_name[] = "libheif.so.1";
 static const char de265_name[] = "libde265.so.0";
+static const char jxl_name[] = "libjxl.so.0.7";
+static const char *const jxl_later[] = {"libjxl.so.0.8", "libjxl.so.0.9", "libjxl.so.0.10", "libjxl.so.0.11", NULL};
 
 /// A library that is opened when it is first needed, and stays open. One that cannot be opened is tried again by who needs it next: what the
 /// process has lacked for a moment (descriptors, memory) it may have then.
 typedef struct {
     const char *name;
+    const char *const *later; // names of later versions that serve as well, with NULL at the end; NULL: none do
     size_t count;
     const char *const *names; // of functions
     void *calls; // their pointers
@@ -63,6 +68,8 @@ static atomic_bool is_final;
 
 static bool open_functions(const late_library *library, icodec_error *error) {
     void *handle = is_final ? NULL : dlopen(library->name, RTLD_NOW | RTLD_LOCAL);
+    for (const char *const *later = library->later; !handle && !is_final && later && *later; later++)
+        handle = dlopen(*later, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
         const char *reason = is_final ? NULL : dlerror();
         return icodec_fail(
@@ -91,12 +98,18 @@ static bool open_library(late_library *library, icodec_error *error) {
 
 #define NAME(name) #name,
 
-#define LOADER(library, list)                                                                                          \
+#define LOADER(library, list) LOADER_OF_VERSIONS(library, list, NULL)
+
+#define LOADER_OF_VERSIONS(library, list, later)                                                                       \
     static const char *const library##_names[] = {list(NAME)};                                                         \
     _Static_assert(sizeof icodec_lib##library == sizeof library##_names, "a pointer for each name");                    \
-    static late_library library##_library = {library##_name,         sizeof library##_names / sizeof *library##_names, \
-                                             library##_names,        &icodec_lib##library,                             \
-                                             PTHREAD_MUTEX_INITIALIZER, false};                                        \
+    static late_library library##_library = {library##_name,                                                           \
+                                             later,                                                                    \
+                                             sizeof library##_names / sizeof *library##_names,                         \
+                                             library##_names,                                                          \
+                                             &icodec_lib##library,                                                     \
+                                             PTHREAD_MUTEX_INITIALIZER,                                                \
+                                             false};                                                                   \
     static bool open_##library(icodec_error *error) { return open_library(&library##_library, error); }
 
 LOADER(jpeg, ICODEC_JPEG_CALLS)
@@ -109,6 +122,7 @@ LOADER(gif, ICODEC_GIF_CALLS)
 LOADER(avif, ICODEC_AVIF_CALLS)
 LOADER(heif, ICODEC_HEIF_CALLS)
 LOADER(de265, ICODEC_DE265_CALLS)
+LOADER_OF_VERSIONS(jxl, ICODEC_JXL_CALLS, jxl_later)
 
 bool icodec_open_libjpeg(icodec_error *error) { return open_jpeg(error); }
 bool icodec_open_libpng(icodec_error *error) { return open_png(error); }
@@ -118,6 +132,11 @@ bool icodec_open_liblcms(icodec_error *error) { return open_lcms(error); }
 bool icodec_open_libavif(icodec_error *error) { return open_avif(error); }
 bool icodec_open_libheif(icodec_error *error) { return open_de265(error) && open_heif(error); }
 bool icodec_open_libgif(icodec_error *error) { return open_gif(error); }
+
+bool icodec_open_libjxl(icodec_error *error) {
+    if (open_jxl(error)) return true;
+    return icodec_fail(error, ICODEC_UNSUPPORTED, -1, "JPEG XL needs libjxl, which cannot be opened; install it (Debian 12: libjxl0.7)");
+}
 
 void icodec_open_libraries(void) {
     icodec_error error;
@@ -129,5 +148,6 @@ void icodec_open_libraries(void) {
     icodec_open_libavif(&error);
     icodec_open_liblcms(&error);
     icodec_open_libheif(&error);
+    icodec_open_libjxl(&error);
     is_final = true;
 }

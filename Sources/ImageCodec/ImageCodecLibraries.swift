@@ -2,13 +2,13 @@ internal import CImageCodec
 
 /// The libraries of the formats.
 package enum ImageCodecLibraries {
-    /// Lets this process decode HEIF, which other processes refuse: a worker, or a test.
-    package static func allowHEIF() { icodec_allow_heif() }
+    /// Lets this process decode ``ImageFormat/inWorkersOnly``, which other processes refuse: a worker, or a test.
+    package static func allowWorkerFormats() { icodec_allow_worker_formats() }
 
     /// Opens and initialises all installed libraries, for a process that is about to lose the right to open files, or only lists them. Some libraries
     /// read files to detect the processor's features.
     package static func prepare() {
-        allowHEIF()
+        allowWorkerFormats()
         icodec_open_libraries()
         _ = selfTest()
         var description = icodec_description()

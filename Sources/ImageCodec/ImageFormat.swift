@@ -49,6 +49,9 @@ public struct ImageFormat: Sendable, Hashable, CaseIterable, CustomStringConvert
     /// True for the formats that the package itself reads.
     public var isSupported: Bool { decoding != nil }
 
+    /// The formats that are decoded in worker processes only. A registered decoder of an application comes before the package's.
+    package static let inWorkersOnly: Set<ImageFormat> = [.heif, .jpegXL]
+
     /// True for the formats that the package itself writes.
     public var isWritten: Bool { ImageEncoder.ownFormats.contains(self) }
 

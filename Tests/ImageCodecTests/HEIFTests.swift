@@ -5,7 +5,7 @@ import Testing
 
 /// HEIF, which this process decodes for the tests only. References are heif-convert's pixels, or the encoder's input (TestAssets/heif).
 @Suite struct HEIFTests {
-    init() { ImageCodecLibraries.allowHEIF() }
+    init() { ImageCodecLibraries.allowWorkerFormats() }
 
     private static func path(_ name: String) -> String {
         "heif/" + (name.hasPrefix("gen__") ? name : "pillow-heif__" + name)

@@ -32,6 +32,7 @@ extension ImageFormat {
         if self == .webp { return WebPDecoding.self }
         if self == .avif { return AVIFDecoding.self }
         if self == .heif { return HEIFDecoding.self }
+        if self == .jpegXL { return JPEGXLDecoding.self }
         return self == .gif ? GIFDecoding.self : nil
     }
 }

@@ -21,6 +21,9 @@ enum AVIFDecoding: PlanesDecoding { typealias Reader = AVIFReader }
 /// The primary image of an HEIF with HEVC, such as a phone's HEIC. Decoded in worker processes only.
 enum HEIFDecoding: PlanesDecoding { typealias Reader = HEIFReader }
 
+/// A JPEG XL, or the first image of an animated one. Decoded in worker processes only.
+enum JPEGXLDecoding: PlanesDecoding { typealias Reader = JPEGXLReader }
+
 extension PlanesDecoding {
     static var readsWhole: Bool { true }
 

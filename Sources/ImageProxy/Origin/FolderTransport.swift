@@ -133,6 +133,7 @@ package final class FolderTransport: HTTPTransport {
     private static let mediaTypes = [
         "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "webp": "image/webp", "gif": "image/gif",
         "avif": "image/avif", "heic": "image/heic", "heif": "image/heif", "svg": "image/svg+xml", "bmp": "image/bmp",
+        "jxl": "image/jxl",
         "ico": "image/x-icon", "tif": "image/tiff", "tiff": "image/tiff", "pdf": "application/pdf",
         "txt": "text/plain; charset=utf-8", "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
         "js": "text/javascript; charset=utf-8", "json": "application/json", "xml": "application/xml",

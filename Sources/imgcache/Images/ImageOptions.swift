@@ -253,13 +253,13 @@ struct DecodingOptions: ParsableArguments {
     @Option(
         name: .customLong("isolate-decoders"),
         help: ArgumentHelp(
-            "Decode in worker processes that may open nothing, for strangers' files; it takes some 15 ms more. off: HEIF only, the others in this process.",
+            "Decode in worker processes that may open nothing, for strangers' files; it takes some 15 ms more. off: HEIF and JPEG XL only, the others in this process.",
             valueName: "on|off"))
     var isolateDecoders = OnOrOff.off
 
     enum OnOrOff: String, ExpressibleByArgument { case on, off }
 
-    var isolation: DecoderIsolation { isolateDecoders == .on ? .ownProgram : .ofHEIF }
+    var isolation: DecoderIsolation { isolateDecoders == .on ? .ownProgram : .ofWorkerFormats }
 
     /// Warns about a defect of an image that is processed nevertheless.
     ///
@@ -285,10 +285,10 @@ struct DecodingOptions: ParsableArguments {
 }
 
 extension DecoderIsolation {
-    /// Worker processes for HEIF alone, which is never decoded in this process.
-    static var ofHEIF: DecoderIsolation {
+    /// Worker processes for the formats alone that are never decoded in this process.
+    static var ofWorkerFormats: DecoderIsolation {
         var isolation = DecoderIsolation.ownProgram
-        isolation.formats = [.heif]
+        isolation.formats = ImageFormat.inWorkersOnly
         return isolation
     }
 }

@@ -7,7 +7,7 @@ struct ThumbCommand: AsyncParsableCommand {
         commandName: "thumb",
         abstract: "Make thumbnails of URLs, through the cache, and of local image files.",
         discussion: """
-            Reads and writes JPEG, PNG, WebP, GIF and AVIF, and reads HEIC. An original's format comes from its bytes, never from a name. A URL's \
+            Reads and writes JPEG, PNG, WebP, GIF and AVIF, and reads HEIC and JPEG XL. An original's format comes from its bytes, never from a name. A URL's \
             original and its thumbnail stay in the cache: the second call fetches and decodes nothing.
 
             Changes are made in the order below, those up to --zoom before the size. Before --trim, --zoom or a --crop in percent, the original \

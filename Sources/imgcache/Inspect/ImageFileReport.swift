@@ -17,7 +17,7 @@ enum ImageFileReport {
     static func show(_ path: String, asJSON: Bool) throws {
         let description: ImageDescription
         do throws(ImageCodecError) {
-            description = try IsolatedFiles(.ofHEIF, width: 1).description(of: ImageSource(path: path))
+            description = try IsolatedFiles(.ofWorkerFormats, width: 1).description(of: ImageSource(path: path))
         } catch {
             Output.error("\(path): \(error)")
             throw ExitCode(ExitStatus.wrongBytes.rawValue)

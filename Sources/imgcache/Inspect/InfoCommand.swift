@@ -9,7 +9,7 @@ struct InfoCommand: ParsableCommand {
         commandName: "info",
         abstract: "Show the details of a URL's entry and of its partial download, or of an image file.",
         discussion:
-            "Of the path of an existing file (not HEIF): format, size, orientation, frames, colour space, ThumbHash, BlurHash and dominant colour."
+            "Of the path of an existing file: format, size, orientation, frames, colour space, ThumbHash, BlurHash and dominant colour."
     )
 
     @Argument(
