@@ -83,7 +83,7 @@ static bool take_exif(icodec_jxl *jxl, icodec_error *error) {
         goes_on = is_box && !is_inside && JxlDecoderGetBoxType(decoder, type, 1) == JXL_DEC_SUCCESS;
         if (is_inside && (is_box || status == JXL_DEC_SUCCESS)) {
             take_box(decoder, &jxl->exif, buffer, sizeof buffer, false);
-            jxl->exif_start = icodec_exif_start(jxl->exif.bytes, jxl->exif.count);
+            if (jxl->exif.count <= jxl->limits.ancillary) jxl->exif_start = icodec_exif_start(jxl->exif.bytes, jxl->exif.count);
         } else if (goes_on && memcmp(type, "Exif", 4) == 0) {
             is_inside = true;
             goes_on = JxlDecoderSetBoxBuffer(decoder, buffer, sizeof buffer) == JXL_DEC_SUCCESS;

@@ -15,6 +15,7 @@ import Testing
             case "gif": .gif
             case "avif": .avif
             case "svg": .svg
+            case "jxl": .jpegXL
             default: .heif
             }
         #expect(format == expected)
@@ -33,6 +34,8 @@ import Testing
         #expect(ImageFormat.detect(Array("<html><body><svg>".utf8)) == nil)
         #expect(ImageFormat.detect([]) == nil)
         #expect(ImageFormat.detect([0xFF, 0xD8]) == .jpeg)
+        #expect(ImageFormat.detect([0xFF, 0x0A]) == .jpegXL)
+        #expect(ImageFormat.detect([0, 0, 0, 12] + Array("JXL \r\n".utf8) + [0x87, 10]) == .jpegXL)
         #expect(ImageFormat.detect([0, 0, 0, 20] + Array("ftypmif1\0\0\0\0avif".utf8)) == .avif)
         #expect(ImageFormat.detect([0, 0, 0, 4] + Array("ftyp".utf8)) == nil)
     }

@@ -54,23 +54,26 @@ import Testing
         #expect(none.ending == .exited(5) && none.errorOutput.contains("b.txt"), "\(none)")
     }
 
-    @Test func `info shows a HEIC file and a stored one, which are read in a worker process`() async throws {
-        let asset = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../TestAssets/heif/pillow-heif__three.heic")
-        let file = [UInt8](try Data(contentsOf: asset))
+    @Test(arguments: [("heif/pillow-heif__three.heic", "HEIF"), ("jxl/gen__orientation_6.jxl", "JPEG XL")])
+    func `info shows a file that is read in a worker process, and a stored one`(
+        asset: String, format: String
+    ) async throws {
+        let size = format == "HEIF" ? "64 × 64" : "24 × 16"
+        let place = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../TestAssets/\(asset)")
+        let file = [UInt8](try Data(contentsOf: place))
         let work = try TestWorkspace()
-        try Data(file).write(to: URL(fileURLWithPath: work.output("a.heic")))
-        let words = try await work.run("info", "a.heic")
+        try Data(file).write(to: URL(fileURLWithPath: work.output("a.image")))
+        let words = try await work.run("info", "a.image")
         #expect(words.ending == .exited(0), "\(words)")
-        for text in ["64 × 64", "HEIF", "thumbhash"] { #expect(words.output.contains(text), "\(text): \(words)") }
+        for text in [size, format, "thumbhash"] { #expect(words.output.contains(text), "\(text): \(words)") }
         let origin = try ScriptedOrigin { _ in
             [
                 .head(status: 200, fields: [("Content-Length", "\(file.count)"), ("Cache-Control", "max-age=60")]),
                 .body(file),
             ]
         }
-        #expect(try await work.run("fetch", origin.url("/a.heic")).ending == .exited(0))
-        let stored = try await work.run("info", origin.url("/a.heic"))
-        #expect(stored.output.contains("HEIF 64 × 64"), "\(stored)")
+        #expect(try await work.run("fetch", origin.url("/a.image")).ending == .exited(0))
+        let stored = try await work.run("info", origin.url("/a.image"))
+        #expect(stored.output.contains("\(format) \(size)"), "\(stored)")
     }
 }

@@ -293,7 +293,9 @@ import Testing
                 #expect(value("Swift")?.first?.isNumber == true)
             }
             #expect(value("libcurl")?.hasPrefix("libcurl/") == true)
-            for library in ["libcurl.so.4", "libjpeg.so.", "libpng16.so.", "libwebp.so.", "libheif.so."] {
+            for library in [
+                "libcurl.so.4", "libjpeg.so.", "libpng16.so.", "libwebp.so.", "libheif.so.", "libjxl.so.",
+            ] {
                 #expect(outcome.output.contains("/\(library)"), "\(library): \(outcome)")
             }
         }

@@ -98,8 +98,10 @@ import Testing
             return [.head(status: 200, fields: fields), .body([UInt8](bytes))]
         }
         let (isolated, plain) = (try await server(origin), try await server(origin, "--isolate-decoders", "off"))
-        // HEIF is decoded in workers only.
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasSuffix(".heic") }
+        // HEIF and JPEG XL are decoded in workers only.
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter {
+            !$0.hasSuffix(".heic") && !$0.hasSuffix(".jxl")
+        }
         for name in names.sorted() {
             let path = name.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(["_", ".", "-"])) ?? name
             let one = try #require(try Client(isolated.port).get("/image/w=64,h=64,f=webp/\(path)"), "\(name)")
@@ -109,11 +111,13 @@ import Testing
         #expect(!isolated.process.errorOutput.contains("broke its decoder"), "\(isolated.process.errorOutput)")
     }
 
-    @Test func `a HEIC photo becomes a format that the client accepts, and is refused without workers`()
-        async throws
-    {
+    @Test(
+        arguments: [("heif/pillow-heif__arrow.heic", 90, 120), ("jxl/gen__jpeg.jxl", 90, 90)] as [(String, Int, Int)])
+    func `a HEIC photo and a JPEG XL become a format that the client accepts, and are refused without workers`(
+        file: String, width: Int, height: Int
+    ) async throws {
         let photo = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../TestAssets/heif/pillow-heif__arrow.heic").standardized
+            .appending(path: "../../TestAssets/\(file)").standardized
         let bytes = try [UInt8](Data(contentsOf: photo))
         let origin = try ScriptedOrigin { _ in
             [
@@ -125,15 +129,18 @@ import Testing
         let (isolated, plain) = (try await server(origin), try await server(origin, "--isolate-decoders", "off"))
         let client = try Client(isolated.port)
         for (options, accept, type) in [
-            ("w=90,h=120", "*/*", "image/jpeg"), ("w=90,h=120", "image/webp,*/*", "image/webp"),
-            ("w=90,h=120,f=png", "*/*", "image/png"),
+            ("w=90", "*/*", "image/jpeg"), ("w=90", "image/webp,*/*", "image/webp"),
+            ("w=90,f=png", "*/*", "image/png"),
         ] {
-            let answer = try #require(client.get("/image/\(options)/photo.heic", "Accept: \(accept)"))
+            let answer = try #require(client.get("/image/\(options)/photo", "Accept: \(accept)"))
             #expect(answer.status == 200 && answer["Content-Type"] == type, "\(answer.text)")
             let info = try ImageInfo.read(ImageSource(answer.body))
-            #expect((info.width, info.height) == (90, 120))
+            #expect((info.width, info.height) == (width, height))
         }
-        let refused = try #require(try Client(plain.port).get("/image/w=90,h=120/photo.heic"))
+        for path in ["/image/info/photo", "/image/f=thumbhash/photo"] {
+            #expect(client.get(path)?.status == 200, "\(path)")
+        }
+        let refused = try #require(try Client(plain.port).get("/image/w=90/photo"))
         #expect(refused.status == 415 && refused.text.contains("unsupported-format"), "\(refused.text)")
     }
 

@@ -75,6 +75,29 @@ import Testing
         #expect(error?.code == .undecodable(.unsupportedFormat))
     }
 
+    @Test func `a registered decoder comes before the package's where that needs worker processes`() async throws {
+        struct Own: ImageDecoding {
+            let format = ImageFormat.jpegXL
+            let identity = "own-1"
+            func canDecode(_ start: [UInt8]) -> Bool { start.starts(with: [0xFF, 0x0A]) }
+            func header(of source: ImageSource) throws(ImageCodecError) -> DecodingHeader {
+                DecodingHeader(width: 3, height: 2)
+            }
+            func decode(_ source: ImageSource, within budget: ImageBudget) throws(ImageCodecError) -> DecodedImage {
+                try DecodedImage(width: 3, height: 2) { pixels in
+                    for index in pixels.indices { pixels[index] = 255 }
+                }
+            }
+        }
+        let file: [UInt8] = [0xFF, 0x0A, 0, 0]
+        let own = try bench(file, decoders: [Own()])
+        let image = try await own.cache.image(for: Bench.url).image
+        #expect((image.width, image.height) == (3, 2))
+        let other = try bench(file)
+        let error = await #expect(throws: ImageCacheError.self) { try await other.cache.image(for: Bench.url) }
+        #expect(error?.code == .undecodable(.unsupportedFormat))
+    }
+
     @Test func `the limits hold for a registered decoder, before its pixels are decoded`() async throws {
         let huge = Array("P6\n60000 60000\n255\n".utf8) + [0]
         let bench = try bench(huge)
