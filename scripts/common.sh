@@ -40,6 +40,7 @@ have() {
     libavif-dev) pkg-config --exists libavif ;;
     libheif-dev) pkg-config --exists libheif ;;
     libde265-dev) pkg-config --exists libde265 ;;
+    libjxl0.7) [[ $(PATH="$PATH:/usr/sbin:/sbin" ldconfig -p) == *libjxl.so.0.* ]] ;;
     libgif-dev) pkg-config --exists libgif || [ -e /usr/include/gif_lib.h ] ;;
     ca-certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] ;;
     binutils) command -v readelf ;;

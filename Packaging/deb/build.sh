@@ -8,7 +8,7 @@ deb_maintainer="The imgcache maintainers <maintainers@imgcache.invalid>"
 # Debian 13 and Ubuntu 24.04.
 deb_opened_libraries() {
     local library
-    grep -aoE 'lib[a-z0-9]+\.so\.[0-9]+' "$1" | sort -u | while read -r library; do
+    grep -aoE 'lib[a-z0-9]+\.so\.[0-9]+(\.[0-9]+)?' "$1" | sort -u | while read -r library; do
         case "$library" in
         libexpat.so.1) echo libexpat1 ;;
         libjpeg.so.62) echo libjpeg62-turbo ;;
@@ -23,6 +23,7 @@ deb_opened_libraries() {
         libavif.so.16) echo libavif16 ;;
         libheif.so.1) echo libheif1 ;;
         libde265.so.0) echo libde265-0 ;;
+        libjxl.so.0.7) echo "libjxl0.7 | libjxl0.8 | libjxl0.9 | libjxl0.10 | libjxl0.11" ;;
         libidn2.so.0) echo libidn2-0 ;;
         esac
     done | paste -sd , | sed 's/,/, /g'
@@ -87,7 +88,7 @@ Description: resumable downloads with a cache, and thumbnails
  imgcache downloads files, resumes them after a cut or a kill, and never mixes
  two versions of a file. Complete files are cached on disk by the rules of
  HTTP, and processes share them. It verifies checksums, downloads lists in
- parallel, and makes thumbnails of JPEG, PNG, WebP, GIF, AVIF and HEIC images.
+ parallel, and makes thumbnails of images, also of AVIF, HEIC and JPEG XL.
 FIELDS
 
     root=$work/deb/imgcache-server
