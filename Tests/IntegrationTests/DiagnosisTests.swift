@@ -41,7 +41,8 @@ import Testing
         let (all, ending) = try await findings("self-test")
         #expect(ending == .exited(0), "\(all)")
         for name in [
-            "libcurl", "TLS", "JPEG", "PNG", "WebP", "AVIF", "GIF", "HEIF", "JPEG XL", "workers", "locks", "clones", "space",
+            "libcurl", "TLS", "JPEG", "PNG", "WebP", "AVIF", "GIF", "HEIF", "JPEG XL", "workers", "locks", "clones",
+            "space",
             "folder",
             "disk",
         ] {

@@ -68,13 +68,15 @@ extension Response {
 
     private static func unsupported(_ format: ImageFormat?) -> Response {
         guard let format else {
-            return .failure(415, "not-an-image", "The original is not a JPEG, PNG, WebP, GIF, AVIF, HEIF or JPEG XL image.")
+            return .failure(
+                415, "not-an-image", "The original is not a JPEG, PNG, WebP, GIF, AVIF, HEIF or JPEG XL image.")
         }
         return .failure(
             415, "unsupported-format",
             format.isSupported
                 ? "The original is \(format.name) of a kind that is not supported."
-                : "The original is \(format.name), which is not supported; JPEG, PNG, WebP, GIF, AVIF, HEIF and JPEG XL are.")
+                : "The original is \(format.name), which is not supported; JPEG, PNG, WebP, GIF, AVIF, HEIF and JPEG XL are."
+        )
     }
 
     private static func failure(originStatus status: Int) -> Response {

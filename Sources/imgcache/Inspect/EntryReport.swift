@@ -76,7 +76,9 @@ struct ImageReport: Encodable {
 
     /// `nil` if the file is not an image of a supported format.
     init?(path: String) {
-        guard let info = try? IsolatedFiles(.ofWorkerFormats, width: 1).info(of: ImageSource(path: path)) else { return nil }
+        guard let info = try? IsolatedFiles(.ofWorkerFormats, width: 1).info(of: ImageSource(path: path)) else {
+            return nil
+        }
         format = "\(info.format)"
         (width, height) = (info.width, info.height)
         orientation = info.orientation.rawValue
