@@ -41,6 +41,7 @@ have() {
     libheif-dev) pkg-config --exists libheif ;;
     libde265-dev) pkg-config --exists libde265 ;;
     libjxl0.7) [[ $(PATH="$PATH:/usr/sbin:/sbin" ldconfig -p) == *libjxl.so.0.* ]] ;;
+    libtiff-dev) pkg-config --exists libtiff-4 ;;
     libgif-dev) pkg-config --exists libgif || [ -e /usr/include/gif_lib.h ] ;;
     ca-certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] ;;
     binutils) command -v readelf ;;
@@ -90,7 +91,7 @@ need() {
 # The requirements of building the package.
 build_packages=(
     pkg-config libcurl4-openssl-dev libsqlite3-dev libxxhash-dev libssl-dev ca-certificates
-    libjpeg-dev libpng-dev libwebp-dev liblcms2-dev libgif-dev libavif-dev libheif-dev libde265-dev
+    libjpeg-dev libpng-dev libwebp-dev liblcms2-dev libgif-dev libavif-dev libheif-dev libde265-dev libtiff-dev
 )
 
 # Prints a Python that has the libraries of a requirements file, from PyPI. They are installed again when the file has changed. Fails

@@ -4,7 +4,7 @@
 # As IMAGE_MIRROR, a mirror of Debian.
 container_packages=(
     base-files libc6 ca-certificates libcurl4 libssl3 libjpeg62-turbo libpng16-16 libwebp7 libwebpdemux2 libwebpmux3
-    liblcms2-2 libgif7 libavif15 libheif1 libjxl0.7 libidn2-0 libexpat1
+    liblcms2-2 libgif7 libavif15 libheif1 libjxl0.7 libtiff6 libidn2-0 libexpat1
 )
 
 container() {

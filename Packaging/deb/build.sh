@@ -24,6 +24,7 @@ deb_opened_libraries() {
         libheif.so.1) echo libheif1 ;;
         libde265.so.0) echo libde265-0 ;;
         libjxl.so.0.7) echo "libjxl0.7 | libjxl0.8 | libjxl0.9 | libjxl0.10 | libjxl0.11" ;;
+        libtiff.so.6) echo "libtiff6 | libtiff5" ;;
         libidn2.so.0) echo libidn2-0 ;;
         esac
     done | paste -sd , | sed 's/,/, /g'
@@ -88,7 +89,7 @@ Description: resumable downloads with a cache, and thumbnails
  imgcache downloads files, resumes them after a cut or a kill, and never mixes
  two versions of a file. Complete files are cached on disk by the rules of
  HTTP, and processes share them. It verifies checksums, downloads lists in
- parallel, and makes thumbnails of images, also of AVIF, HEIC and JPEG XL.
+ parallel, and makes thumbnails of images, also of AVIF, HEIC, JPEG XL and TIFF.
 FIELDS
 
     root=$work/deb/imgcache-server

@@ -12,6 +12,7 @@
 #include "libjxl_calls.h"
 #include "liblcms_calls.h"
 #include "libpng_calls.h"
+#include "libtiff_calls.h"
 #include "libwebp_calls.h"
 
 icodec_jpeg_calls icodec_libjpeg;
@@ -25,6 +26,7 @@ icodec_avif_calls icodec_libavif;
 icodec_heif_calls icodec_libheif;
 icodec_de265_calls icodec_libde265;
 icodec_jxl_calls icodec_libjxl;
+icodec_tiff_calls icodec_libtiff;
 
 // The names under which the libraries that the headers belong to are installed.
 #if JPEG_LIB_VERSION >= 80
@@ -49,13 +51,15 @@ static const char avif_name[] = "libavif.so.15";
 static const char heif_name[] = "libheif.so.1";
 static const char de265_name[] = "libde265.so.0";
 static const char jxl_name[] = "libjxl.so.0.7";
-static const char *const jxl_later[] = {"libjxl.so.0.8", "libjxl.so.0.9", "libjxl.so.0.10", "libjxl.so.0.11", NULL};
+static const char *const jxl_others[] = {"libjxl.so.0.8", "libjxl.so.0.9", "libjxl.so.0.10", "libjxl.so.0.11", NULL};
+static const char tiff_name[] = "libtiff.so.6"; // since 4.5
+static const char *const tiff_others[] = {"libtiff.so.5", NULL};
 
 /// A library that is opened when it is first needed, and stays open. One that cannot be opened is tried again by who needs it next: what the
 /// process has lacked for a moment (descriptors, memory) it may have then.
 typedef struct {
     const char *name;
-    const char *const *later; // names of later versions that serve as well, with NULL at the end; NULL: none do
+    const char *const *others; // names of other versions that serve as well, with NULL at the end; NULL: none do
     size_t count;
     const char *const *names; // of functions
     void *calls; // their pointers
@@ -68,8 +72,8 @@ static atomic_bool is_final;
 
 static bool open_functions(const late_library *library, icodec_error *error) {
     void *handle = is_final ? NULL : dlopen(library->name, RTLD_NOW | RTLD_LOCAL);
-    for (const char *const *later = library->later; !handle && !is_final && later && *later; later++)
-        handle = dlopen(*later, RTLD_NOW | RTLD_LOCAL);
+    for (const char *const *other = library->others; !handle && !is_final && other && *other; other++)
+        handle = dlopen(*other, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
         const char *reason = is_final ? NULL : dlerror();
         return icodec_fail(
@@ -100,11 +104,11 @@ static bool open_library(late_library *library, icodec_error *error) {
 
 #define LOADER(library, list) LOADER_OF_VERSIONS(library, list, NULL)
 
-#define LOADER_OF_VERSIONS(library, list, later)                                                                       \
+#define LOADER_OF_VERSIONS(library, list, others)                                                                      \
     static const char *const library##_names[] = {list(NAME)};                                                         \
     _Static_assert(sizeof icodec_lib##library == sizeof library##_names, "a pointer for each name");                    \
     static late_library library##_library = {library##_name,                                                           \
-                                             later,                                                                    \
+                                             others,                                                                   \
                                              sizeof library##_names / sizeof *library##_names,                         \
                                              library##_names,                                                          \
                                              &icodec_lib##library,                                                     \
@@ -122,7 +126,8 @@ LOADER(gif, ICODEC_GIF_CALLS)
 LOADER(avif, ICODEC_AVIF_CALLS)
 LOADER(heif, ICODEC_HEIF_CALLS)
 LOADER(de265, ICODEC_DE265_CALLS)
-LOADER_OF_VERSIONS(jxl, ICODEC_JXL_CALLS, jxl_later)
+LOADER_OF_VERSIONS(jxl, ICODEC_JXL_CALLS, jxl_others)
+LOADER_OF_VERSIONS(tiff, ICODEC_TIFF_CALLS, tiff_others)
 
 bool icodec_open_libjpeg(icodec_error *error) { return open_jpeg(error); }
 bool icodec_open_libpng(icodec_error *error) { return open_png(error); }
@@ -134,8 +139,13 @@ bool icodec_open_libheif(icodec_error *error) { return open_de265(error) && open
 bool icodec_open_libgif(icodec_error *error) { return open_gif(error); }
 
 bool icodec_open_libjxl(icodec_error *error) {
-    if (open_jxl(error)) return true;
-    return icodec_fail(error, ICODEC_UNSUPPORTED, -1, "JPEG XL needs libjxl, which cannot be opened; install it (Debian 12: libjxl0.7)");
+    return open_jxl(error) ||
+        icodec_fail(error, ICODEC_UNSUPPORTED, -1, "JPEG XL needs libjxl (Debian package libjxl0.7), which cannot be opened");
+}
+
+bool icodec_open_libtiff(icodec_error *error) {
+    return open_tiff(error) ||
+        icodec_fail(error, ICODEC_UNSUPPORTED, -1, "TIFF needs libtiff (Debian package libtiff6), which cannot be opened");
 }
 
 void icodec_open_libraries(void) {
@@ -149,5 +159,6 @@ void icodec_open_libraries(void) {
     icodec_open_liblcms(&error);
     icodec_open_libheif(&error);
     icodec_open_libjxl(&error);
+    icodec_open_libtiff(&error);
     is_final = true;
 }

@@ -49,7 +49,7 @@ public struct ImageCodecError: Error, Sendable, Hashable {
         self.reason = reason
     }
 
-    /// "unsupported format: TIFF": the wording for all formats that are recognised but not read.
+    /// "unsupported format: JPEG 2000": the wording for all formats that are recognised but not read.
     static func unsupported(_ format: ImageFormat) -> ImageCodecError {
         ImageCodecError(.unsupportedFormat, format: format, "unsupported format: \(format)")
     }

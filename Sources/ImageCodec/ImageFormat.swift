@@ -50,7 +50,7 @@ public struct ImageFormat: Sendable, Hashable, CaseIterable, CustomStringConvert
     public var isSupported: Bool { decoding != nil }
 
     /// The formats that are decoded in worker processes only. A registered decoder of an application comes before the package's.
-    package static let inWorkersOnly: Set<ImageFormat> = [.heif, .jpegXL]
+    package static let inWorkersOnly: Set<ImageFormat> = [.heif, .jpegXL, .tiff]
 
     /// True for the formats that the package itself writes.
     public var isWritten: Bool { ImageEncoder.ownFormats.contains(self) }
@@ -76,8 +76,8 @@ public struct ImageFormat: Sendable, Hashable, CaseIterable, CustomStringConvert
             return .tiff
         }
         if has("ftyp", at: 4) { return isoBaseMedia(bytes) }
-        if has("BM"), bytes.count >= 14, bytes[6...9].allSatisfy({ $0 == 0 }) { return .bmp }
-        if bytes.starts(with: [0, 0, 1, 0]), bytes.count >= 6, bytes[4] != 0 { return .ico }
+        if has("BM"), RasterSignature.isBMP(bytes) { return .bmp }
+        if RasterSignature.isICO(bytes) { return .ico }
         if bytes.starts(with: [0xFF, 0x0A]) || has("JXL ", at: 4) { return .jpegXL }
         if has("jP  ", at: 4) || bytes.starts(with: [0xFF, 0x4F, 0xFF, 0x51]) { return .jpeg2000 }
         return SVGSignature.matches(bytes) ? .svg : nil

@@ -30,7 +30,7 @@ package enum ProgramVersion {
     private static let reported = [
         "libcurl.", "libcrypto.", "libssl.", "libjpeg.", "libpng", "libwebp", "libgif.", "libavif.", "libaom.",
         "libdav1d.",
-        "libgav1.", "libheif.", "libde265.", "libjxl.", "liblcms2.", "libyuv.",
+        "libgav1.", "libheif.", "libde265.", "libjxl.", "libtiff.", "liblcms2.", "libyuv.",
     ]
 
     /// The files of these libraries, as far as this process has opened them; the names end in their version.

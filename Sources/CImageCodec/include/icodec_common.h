@@ -90,7 +90,7 @@ typedef struct {
     bool is_lossless; // WebP
     bool fills_canvas; // WebP: the first frame is all of the image
     uint64_t coefficients, coarse_coefficients; // JPEG in several scans: bytes that are held to decode it, and at 1/8 of its size
-    uint64_t decoded_bytes; // AVIF, HEIF, JPEG XL: bytes that are held to decode it
+    uint64_t decoded_bytes; // AVIF, HEIF, JPEG XL, TIFF, BMP, ICO: bytes that are held to decode it
     bool says_srgb; // PNG: the sRGB chunk
     double gamma; // PNG: gAMA, 0 if there is none
     double chromaticities[8]; // PNG: cHRM: white, red, green, blue; all 0 if there is none

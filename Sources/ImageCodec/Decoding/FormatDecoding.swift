@@ -33,6 +33,9 @@ extension ImageFormat {
         if self == .avif { return AVIFDecoding.self }
         if self == .heif { return HEIFDecoding.self }
         if self == .jpegXL { return JPEGXLDecoding.self }
+        if self == .tiff { return TIFFDecoding.self }
+        if self == .bmp { return BMPDecoding.self }
+        if self == .ico { return ICODecoding.self }
         return self == .gif ? GIFDecoding.self : nil
     }
 }

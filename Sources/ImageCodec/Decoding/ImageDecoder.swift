@@ -1,7 +1,7 @@
 internal import CImageCodec
 
-/// Decodes the bytes of a JPEG, PNG, WebP, GIF or AVIF file into pixels: at the stored size, or directly at a smaller one, which
-/// costs a fraction of the time and memory. HEIF and JPEG XL are `unsupportedFormat` outside of worker processes.
+/// Decodes the bytes of a JPEG, PNG, WebP, GIF, AVIF, BMP or ICO file into pixels: at the stored size, or directly at a smaller one, which
+/// costs a fraction of the time and memory. HEIF, JPEG XL and TIFF are `unsupportedFormat` outside of worker processes.
 ///
 /// Decoding blocks the calling thread. A decoder is a value and safe for concurrent use.
 public struct ImageDecoder: Sendable {

@@ -1,6 +1,6 @@
 internal import CImageCodec
 
-/// The decoder of a format whose library requires all bytes at once, and decodes whole planes.
+/// The decoder of a format whose reader requires all bytes at once, and delivers rows.
 protocol PlanesDecoding: FormatDecoding {
     associatedtype Reader: PlanesReading
 }
@@ -23,6 +23,15 @@ enum HEIFDecoding: PlanesDecoding { typealias Reader = HEIFReader }
 
 /// A JPEG XL, or the first image of an animated one. Decoded in worker processes only.
 enum JPEGXLDecoding: PlanesDecoding { typealias Reader = JPEGXLReader }
+
+/// The first image of a TIFF. Decoded in worker processes only.
+enum TIFFDecoding: PlanesDecoding { typealias Reader = TIFFReader }
+
+/// A BMP of Windows or OS/2.
+enum BMPDecoding: PlanesDecoding { typealias Reader = BMPReader }
+
+/// The best picture of an icon or a cursor.
+enum ICODecoding: PlanesDecoding { typealias Reader = ICOReader }
 
 extension PlanesDecoding {
     static var readsWhole: Bool { true }

@@ -29,7 +29,7 @@ extension Response {
     init(imageFailure error: ImageCacheError) {
         var response: Response
         if let code = error.code.codecCode {
-            response = Self.failure(codec: code, of: (error.cause as? ImageCodecError)?.format)
+            response = Self.failure(codec: code, error.cause as? ImageCodecError)
         } else if let status = error.code.statusCode {
             response = Self.failure(originStatus: status)
         } else {
@@ -48,10 +48,10 @@ extension Response {
         self = response
     }
 
-    /// - Parameter format: The original's format, if it is known.
-    private static func failure(codec code: ImageCodecError.Code, of format: ImageFormat?) -> Response {
+    /// - Parameter cause: Has the original's format, if it is known.
+    private static func failure(codec code: ImageCodecError.Code, _ cause: ImageCodecError?) -> Response {
         switch code {
-        case .unsupportedFormat: unsupported(format)
+        case .unsupportedFormat: unsupported(cause)
         case .truncated: .failure(422, "image-truncated", "The original is truncated.")
         case .corrupt: .failure(422, "image-damaged", "The original is damaged.")
         case .limitExceeded:
@@ -66,17 +66,22 @@ extension Response {
         }
     }
 
-    private static func unsupported(_ format: ImageFormat?) -> Response {
-        guard let format else {
-            return .failure(
-                415, "not-an-image", "The original is not a JPEG, PNG, WebP, GIF, AVIF, HEIF or JPEG XL image.")
+    /// The formats that are read, without the last one.
+    private static let mostFormats = "JPEG, PNG, WebP, GIF, AVIF, HEIF, JPEG XL, TIFF, BMP"
+
+    private static func unsupported(_ cause: ImageCodecError?) -> Response {
+        guard let cause, let format = cause.format else {
+            return .failure(415, "not-an-image", "The original is not a \(mostFormats) or ICO image.")
+        }
+        // A missing library is the server's fault, and its reason names the package.
+        if format.isSupported, cause.reason.contains("(Debian package ") {
+            return .failure(415, "unsupported-format", "The original is \(format.name); \(cause.reason).")
         }
         return .failure(
             415, "unsupported-format",
             format.isSupported
                 ? "The original is \(format.name) of a kind that is not supported."
-                : "The original is \(format.name), which is not supported; JPEG, PNG, WebP, GIF, AVIF, HEIF and JPEG XL are."
-        )
+                : "The original is \(format.name), which is not supported; \(mostFormats) and ICO are.")
     }
 
     private static func failure(originStatus status: Int) -> Response {

@@ -81,6 +81,7 @@ struct SelfTestCommand: ParsableCommand {
         }
         tryOut("HEIF", HEIFSample.bytes, ok: "read, in confined processes only", otherwise: "")
         tryOut("JPEG XL", JPEGXLSample.bytes, ok: "read, in confined processes only", otherwise: "")
+        tryOut("TIFF", TIFFSample.bytes, ok: "read, in confined processes only", otherwise: "")
         tryOut(
             "workers", sample, ok: "images can be decoded in confined processes (--isolate-decoders on)",
             otherwise: "no confined processes for decoding: ")

@@ -253,7 +253,7 @@ struct DecodingOptions: ParsableArguments {
     @Option(
         name: .customLong("isolate-decoders"),
         help: ArgumentHelp(
-            "Decode in worker processes that may open nothing, for strangers' files; it takes some 15 ms more. off: HEIF and JPEG XL only, the others in this process.",
+            "Decode in worker processes that may open nothing, for strangers' files; it takes some 15 ms more. off: HEIF, JPEG XL and TIFF only, the others in this process.",
             valueName: "on|off"))
     var isolateDecoders = OnOrOff.off
 

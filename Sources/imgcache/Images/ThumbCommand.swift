@@ -7,8 +7,8 @@ struct ThumbCommand: AsyncParsableCommand {
         commandName: "thumb",
         abstract: "Make thumbnails of URLs, through the cache, and of local image files.",
         discussion: """
-            Reads and writes JPEG, PNG, WebP, GIF and AVIF, and reads HEIC and JPEG XL. An original's format comes from its bytes, never from a name. A URL's \
-            original and its thumbnail stay in the cache: the second call fetches and decodes nothing.
+            Reads and writes JPEG, PNG, WebP, GIF and AVIF, and reads HEIC, JPEG XL, TIFF, BMP and ICO. An original's format comes from its bytes, never \
+            from a name. A URL's original and its thumbnail stay in the cache: the second call fetches and decodes nothing.
 
             Changes are made in the order below, those up to --zoom before the size. Before --trim, --zoom or a --crop in percent, the original \
             is reduced to at most 4096 pixels a side. --linear does not apply after --crop, --trim or --zoom.

@@ -16,7 +16,7 @@ public struct DecoderIsolation: Sendable, Hashable {
     /// ``ImageCodecError/Code/unavailable``. Default false.
     public var isOptional = false
 
-    /// The formats that are decoded in workers; `nil`: all. Default `nil`. HEIF and JPEG XL are decoded nowhere else, whatever
+    /// The formats that are decoded in workers; `nil`: all. Default `nil`. HEIF, JPEG XL and TIFF are decoded nowhere else, whatever
     /// this is.
     public var formats: Set<ImageFormat>?
 
