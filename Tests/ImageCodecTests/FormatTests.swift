@@ -16,6 +16,9 @@ import Testing
             case "avif": .avif
             case "svg": .svg
             case "jxl": .jpegXL
+            case "tiff": .tiff
+            case "bmp": .bmp
+            case "ico": .ico
             default: .heif
             }
         #expect(format == expected)
@@ -27,7 +30,7 @@ import Testing
         #expect(error?.description == "unsupported format: \(format)")
     }
 
-    @Test func `unsupported formats are recognised by their signatures`() {
+    @Test func `formats are recognised by their signatures`() {
         #expect(ImageFormat.detect([0x49, 0x49, 0x2A, 0, 8, 0, 0, 0]) == .tiff)
         #expect(ImageFormat.detect([0x4D, 0x4D, 0, 0x2A]) == .tiff)
         #expect(ImageFormat.detect(Array("<?xml version=\"1.0\"?>\n<!-- a -->\n<svg xmlns='…'>".utf8)) == .svg)
@@ -67,7 +70,7 @@ import Testing
 
     @Test(arguments: ImageFormat.allCases.filter(\.isSupported))
     func `each format that is read has files in TestAssets`(format: ImageFormat) {
-        let folder = format.mediaType.split(separator: "/").last.map(String.init) ?? ""
+        let folder = format == .ico ? "ico" : format.mediaType.split(separator: "/").last.map(String.init) ?? ""
         #expect(!Corpus.shared.files("good", [folder]).isEmpty, "TestAssets/\(folder) has no good files")
     }
 
@@ -96,7 +99,7 @@ import Testing
         #expect(empty?.code == .truncated)
     }
 
-    @Test(arguments: ["jpeg", "png", "webp", "gif", "avif"])
+    @Test(arguments: ["jpeg", "png", "webp", "gif", "avif", "bmp", "ico"])
     func `a file is read the same from memory and from disk`(_ folder: String) throws {
         let file = try #require(
             Corpus.shared.files("good", [folder]).first {

@@ -41,15 +41,14 @@ import Testing
         let (all, ending) = try await findings("self-test")
         #expect(ending == .exited(0), "\(all)")
         for name in [
-            "libcurl", "TLS", "JPEG", "PNG", "WebP", "AVIF", "GIF", "HEIF", "JPEG XL", "workers", "locks", "clones",
-            "space",
-            "folder",
+            "libcurl", "TLS", "JPEG", "PNG", "WebP", "AVIF", "GIF", "HEIF", "JPEG XL", "TIFF", "workers", "locks",
+            "clones", "space", "folder",
             "disk",
         ] {
             #expect(all[name] != nil, "\(name): \(all)")
         }
         #expect(all["libcurl"]?.text.hasPrefix("libcurl/") == true)
-        for name in ["libcurl", "JPEG", "PNG", "HEIF", "JPEG XL", "locks"] {
+        for name in ["libcurl", "JPEG", "PNG", "HEIF", "JPEG XL", "TIFF", "locks"] {
             #expect(all[name]?.verdict == "ok", "\(name): \(all)")
         }
         #expect(access(work.cache, F_OK) != 0, "a cache was created")

@@ -295,6 +295,7 @@ import Testing
             #expect(value("libcurl")?.hasPrefix("libcurl/") == true)
             for library in [
                 "libcurl.so.4", "libjpeg.so.", "libpng16.so.", "libwebp.so.", "libheif.so.", "libjxl.so.",
+                "libtiff.so.",
             ] {
                 #expect(outcome.output.contains("/\(library)"), "\(library): \(outcome)")
             }

@@ -49,6 +49,22 @@ import Testing
         #expect(shown.ending == .exited(0), "\(shown)")
     }
 
+    @Test func `a TIFF, a BMP and an icon become thumbnails, and info shows them`() async throws {
+        let assets = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../TestAssets")
+        for (asset, format) in [
+            ("tiff/gen__rgb_lzw.tif", "TIFF"), ("bmp/gen__bits24.bmp", "BMP"), ("ico/gen__png.ico", "ICO"),
+        ] {
+            let path = assets.appending(path: asset).standardized.path
+            let outcome = try await work.command.run(["thumb", path, "-o", "\(format).png", "--size", "10"])
+            #expect(outcome.ending == .exited(0), "\(outcome)")
+            let made = try info("\(format).png")
+            #expect((made.width, made.height) == (10, 7))
+            let shown = try await work.command.run(["info", path])
+            #expect(shown.ending == .exited(0), "\(shown)")
+            for text in ["23 × 17", format, "thumbhash"] { #expect(shown.output.contains(text), "\(text): \(shown)") }
+        }
+    }
+
     @Test func `a URL's thumbnail is made once, and comes from the cache afterwards`() async throws {
         let origin = try origin()
         let first = try await work.run("thumb", "--json", origin.url("/a.jpg"), "-o", "t.jpg", "--size", "100")

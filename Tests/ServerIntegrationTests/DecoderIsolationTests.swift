@@ -144,6 +144,39 @@ import Testing
         #expect(refused.status == 415 && refused.text.contains("unsupported-format"), "\(refused.text)")
     }
 
+    @Test func `a TIFF, a BMP and an icon become a format that the client accepts, and TIFF needs workers`()
+        async throws
+    {
+        let assets = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../TestAssets").standardized
+        let origin = try ScriptedOrigin { request in
+            let bytes = (try? Data(contentsOf: assets.appending(path: String(request.path.dropFirst())))) ?? Data()
+            let fields = [("Cache-Control", "max-age=600"), ("Content-Length", "\(bytes.count)")]
+            return [.head(status: 200, fields: fields), .body([UInt8](bytes))]
+        }
+        let (isolated, plain) = (try await server(origin), try await server(origin, "--isolate-decoders", "off"))
+        for (path, type) in [
+            ("tiff/gen__orientation6.tif", "image/jpeg"), ("tiff/gen__cmyk.tif", "image/jpeg"),
+            ("tiff/gen__rgba_planes.tif", "image/png"), ("tiff/gen__ycbcr_jpeg.tif", "image/jpeg"),
+            ("tiff/gen__bilevel_fax4.tif", "image/jpeg"), ("bmp/gen__rle8.bmp", "image/jpeg"),
+            ("bmp/gen__bits32_alpha_v5.bmp", "image/png"), ("ico/gen__several.ico", "image/png"),
+            ("ico/gen__cursor.cur", "image/png"),
+        ] {
+            for (accept, expected) in [("*/*", type), ("image/webp,*/*", "image/webp")] {
+                let answer = try #require(
+                    try Client(isolated.port).get("/image/w=10/\(path)", "Accept: \(accept)"), "\(path)")
+                #expect(answer.status == 200 && answer["Content-Type"] == expected, "\(path): \(answer.text)")
+                let info = try ImageInfo.read(ImageSource(answer.body))
+                #expect((info.width, info.height) == (10, 7), "\(path)")
+            }
+            let described = try #require(try Client(isolated.port).get("/image/info/\(path)"), "\(path)")
+            #expect(described.status == 200, "\(path): \(described.text)")
+            let other = try #require(try Client(plain.port).get("/image/w=10/\(path)"), "\(path)")
+            #expect(other.status == (path.hasPrefix("tiff") ? 415 : 200), "\(path): \(other.text)")
+        }
+        #expect(!isolated.process.errorOutput.contains("broke its decoder"), "\(isolated.process.errorOutput)")
+    }
+
     @Test func `killed workers and helpers are replaced without a failed response`() async throws {
         let origin = try origin()
         let server = try await server(origin)
