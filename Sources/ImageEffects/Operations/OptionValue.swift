@@ -36,7 +36,7 @@ package enum OptionValue {
     }
 
     /// An integer in decimal digits.
-    static func number(_ text: String, _ range: ClosedRange<Int>) -> Int? {
+    package static func number(_ text: String, _ range: ClosedRange<Int>) -> Int? {
         guard (1...9).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let number = Int(text), range.contains(number)
         else { return nil }

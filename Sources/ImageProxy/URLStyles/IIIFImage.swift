@@ -1,4 +1,5 @@
 import HTTPSemantics
+import ImageEffects
 
 /// The parameters of an image in the IIIF Image API 3.0, in the order in which they are applied.
 struct IIIFImage: Equatable {
@@ -120,7 +121,7 @@ struct IIIFImage: Equatable {
         return numbers.count == parts.count ? numbers : []
     }
 
-    private static func whole(_ text: Substring) -> Int? { ImageOptions.number(String(text), 0...999_999_999) }
+    private static func whole(_ text: Substring) -> Int? { OptionValue.number(String(text), 0...999_999_999) }
 
     /// A number of digits and a point.
     private static func decimal(_ text: Substring) -> Double? {

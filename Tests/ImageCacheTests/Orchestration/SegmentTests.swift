@@ -26,9 +26,9 @@ import Testing
         init(
             sink: MemorySink = MemorySink(),
             stream: @escaping @Sendable (ScriptedResponse) -> ScriptedResponse = { $0 },
-            events: @escaping @Sendable (TransferEvent) -> Void = { _ in },
             _ change: (inout TransferRequest) -> Void = { _ in },
-            others: @escaping @Sendable (ScriptedRequest) -> ScriptedResponse
+            others: @escaping @Sendable (ScriptedRequest) -> ScriptedResponse,
+            events: @escaping @Sendable (TransferEvent) -> Void = { _ in }
         ) {
             let gate = gate
             let transport = ScriptedTransport { request in
@@ -65,10 +65,10 @@ import Testing
     @Test func `the progress of a divided body only grows`() async throws {
         let seen = Locked<[Int64]>([])
         let run = Run(
+            others: { Self.old.response(to: $0) },
             events: { event in
                 if case .received(let bytes, _) = event { seen.withLock { $0.append(bytes) } }
-            },
-            others: { Self.old.response(to: $0) })
+            })
         _ = try await run.result()
         let bytes = seen.withLock { $0 }
         #expect(bytes == bytes.sorted() && bytes.last == Int64(Self.size))
