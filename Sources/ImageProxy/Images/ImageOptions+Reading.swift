@@ -59,7 +59,7 @@ extension ImageOptions {
         "f": "format", "quality": "quality", "q": "quality", "max-bytes": "max-bytes", "dpr": "dpr",
         "gravity": "gravity", "g": "gravity",
         "position": "gravity", "background": "background", "bg": "background", "metadata": "metadata", "frame": "frame",
-        "anim": "anim", "r": "radius", "wm": "watermark", "pd": "padding",
+        "anim": "anim", "r": "radius", "wm": "watermark", "pd": "padding", "grayscale": "gray",
     ].merging(ImageOperations.names.map { ($0, $0) }) { name, _ in name }
 
     /// The long names of all options.
