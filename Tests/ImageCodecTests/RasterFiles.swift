@@ -47,7 +47,7 @@ struct RasterFile: Sendable, CustomTestStringConvertible {
                 #expect(image.hash == whole.hash, "\(cut) of \(file.count) bytes")
             } catch {
                 // Without its signature it is not an image.
-                let isNone = cut < 26 && error.code == .unsupportedFormat
+                let isNone = cut < 30 && error.code == .unsupportedFormat
                 #expect(error.code == .truncated || isNone, "\(cut) of \(file.count) bytes: \(error)")
             }
         }

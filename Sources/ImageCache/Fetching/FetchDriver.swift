@@ -13,6 +13,7 @@ struct FetchDriver {
     private let task: FetchPool.SharedTask
     private let consumer: Fetcher.Consumer
     private let isShared: Bool
+    /// True if the origin is to confirm the stored responses.
     private let isRevalidation: Bool
     /// The outcome of a look-up before the fetch.
     private let lookedUp: LookedUp?
@@ -64,7 +65,7 @@ struct FetchDriver {
         self.consumer = consumer
         self.lookedUp = lookedUp
         isShared = mode == .shared
-        isRevalidation = mode == .revalidation
+        isRevalidation = resolved.cacheRequest.policy == .reloadRevalidatingCacheData
         machine = FetchMachine(
             resolved, for: consumer, mode, by: fetcher.rules,
             usesRemote: fetcher.remoteSource?.rules.mayUse(resolved) == true, status: status
@@ -303,6 +304,7 @@ struct FetchDriver {
         if let passed = sink.passthrough {
             passed.finish(.success(()))
             sink.keepPartials()
+            removeGone(after: result.head.status)
             return .passedThrough
         }
         if consumer.isPassthrough, sink.target == nil {
@@ -406,7 +408,7 @@ struct FetchDriver {
         return stored.isStored ? .committed : .outdated
     }
 
-    /// Removes the stored responses that were served stale, if the resource is gone: otherwise they would be served again.
+    /// Removes the stored responses if the origin, asked to confirm them, says that the resource is gone: otherwise they would be served again.
     private func removeGone(after status: HTTPResponse.Status) {
         if isRevalidation, status == .notFound || status == .gone {
             fetcher.remove(conditional.candidates, of: resolved, in: generation)
