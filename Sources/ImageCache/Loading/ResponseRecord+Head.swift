@@ -41,10 +41,11 @@ extension ResponseRecord {
             ? response.fields[.eTag] != nil : rules.isSelected(response, by: fields)
     }
 
-    /// Updates the fields from a 206 (Partial Content), or a 416 that proves the body complete (RFC 9111 section 3.4).
+    /// Updates the fields from a response of the same representation (RFC 9111 section 3.4): a 206 (Partial Content), a 200 of which some blocks
+    /// were wanted, or a 416 that proves the body complete.
     mutating func update(by head: ResponseHead, to request: CacheRequest, rules: CacheRules) {
         // The fields of a 416 describe its error page, except for the validator, which was compared.
-        let fields = head.status == .partialContent ? head.fields : HTTPFields()
+        let fields = head.status == .rangeNotSatisfiable ? HTTPFields() : head.fields
         response = rules.freshened(
             response, by: fields, request: request.fields, redirects: head.storedRedirects, finalURL: head.finalURL,
             requestTime: head.requestTime, responseTime: head.responseTime)

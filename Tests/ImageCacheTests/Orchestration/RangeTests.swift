@@ -270,12 +270,14 @@ import Testing
     }
 
     /// The response of a server that ignores ranges, in pieces.
-    private static func whole(_ count: Int = size, hasLength: Bool = true) -> ScriptedResponse {
+    private static func whole(
+        _ count: Int = size, hasLength: Bool = true, cacheControl: String = "max-age=60"
+    ) -> ScriptedResponse {
         let pieces = stride(from: 0, to: count, by: 100_000).map { start in
             ScriptedResponse.Step.bytes(Array(bytes[start..<min(start + 100_000, count)]))
         }
         return ScriptedResponse(
-            .ok, [.eTag: "\"1\"", .cacheControl: "max-age=60"], steps: pieces, length: hasLength ? count : nil)
+            .ok, [.eTag: "\"1\"", .cacheControl: cacheControl], steps: pieces, length: hasLength ? count : nil)
     }
 
     @Test(arguments: consumers, [true, false])
@@ -309,6 +311,37 @@ import Testing
         for _ in 0..<2 { #expect(try await get(5..<10, consumer, of: bench).body == Self.content(5..<10)) }
         #expect(ranges(bench) == ["bytes=0-262143", "bytes=\(Self.size - 1)-"])
         #expect(bench.cache.transferTotals.bytesReceived <= Self.block + 100_000)
+    }
+
+    @Test(arguments: consumers, [0..<10, 2 * block..<2 * block + 10])
+    func `the lifetime of a whole response takes the place of that of the blocks it confirms`(
+        _ consumer: Bench.Consumer, _ range: Range<Int>
+    ) async throws {
+        let representation = representation
+        let bench = try Bench { request in
+            request.number == 2 ? Self.whole(cacheControl: "max-age=0") : representation.response(to: request)
+        }
+        _ = try await get(0..<10, consumer, of: bench)
+        bench.advance(seconds: 100)
+        #expect(try await get(range, consumer, of: bench).body == Self.content(range))
+        #expect(bench.sent.count == 2)
+        for _ in 0..<2 { #expect(try await get(5..<10, consumer, of: bench).body == Self.content(5..<10)) }
+        #expect(ranges(bench).dropFirst(2) == ["bytes=\(Self.size - 1)-"])
+    }
+
+    @Test(arguments: consumers, ["no-store", "private"])
+    func `blocks that a whole response forbids to store are discarded`(
+        _ consumer: Bench.Consumer, _ cacheControl: String
+    ) async throws {
+        let representation = representation
+        let bench = try Bench(.shared) { request in
+            request.number == 1 ? representation.response(to: request) : Self.whole(cacheControl: cacheControl)
+        }
+        _ = try await get(0..<10, consumer, of: bench)
+        let far = 2 * Self.block..<2 * Self.block + 5
+        let outcome = try await get(far, consumer, of: bench)
+        #expect(outcome.body == Self.content(far) && !outcome.status.stored)
+        for _ in 0..<2 { #expect(!(try await get(5..<10, consumer, of: bench).status.hit)) }
     }
 
     @Test(arguments: consumers)
