@@ -304,7 +304,7 @@ struct FetchDriver {
         if let passed = sink.passthrough {
             passed.finish(.success(()))
             sink.keepPartials()
-            removeGone(after: result.head.status)
+            removeGone(after: result.head)
             return .passedThrough
         }
         if consumer.isPassthrough, sink.target == nil {
@@ -319,7 +319,7 @@ struct FetchDriver {
             return .notModified
         case .status:
             sink.keepPartials()
-            removeGone(after: result.head.status)
+            removeGone(after: result.head)
             return .errorStatus(result.head.status, .failure(result, resolved), at: fetcher.now())
         }
     }
@@ -404,15 +404,23 @@ struct FetchDriver {
         }
         sink.leaveOther()
         file = fetcher.replace(conditional, by: stored, resolved)
-        if !stored.isStored { removeGone(after: stored.response.status) }
+        if !stored.isStored { removeGone(after: result.head) }
         return stored.isStored ? .committed : .outdated
     }
 
     /// Removes the stored responses if the origin, asked to confirm them, says that the resource is gone: otherwise they would be served again.
-    private func removeGone(after status: HTTPResponse.Status) {
-        if isRevalidation, status == .notFound || status == .gone {
+    private func removeGone(after head: ResponseHead) {
+        if isRevalidation, head.status == .notFound || head.status == .gone, isOfOwnOrigin(head) {
             fetcher.remove(conditional.candidates, of: resolved, in: generation)
         }
+    }
+
+    /// False for the response of a mirror, which may lack a file that the origin has.
+    private func isOfOwnOrigin(_ head: ResponseHead) -> Bool {
+        let request = resolved.request
+        if request.mirrors.isEmpty, !request.usesAnnouncedMirrors { return true }
+        let asked = head.redirects.first?.url ?? head.finalURL
+        return fetcher.rules.signatures.isSameResource(asked, request.urlWithoutUserinfo)
     }
 
     private func storingFailed(_ error: ImageCacheError) {

@@ -139,6 +139,30 @@ import Testing
         #expect(bench.sent.count == requests)
     }
 
+    @Test(arguments: [
+        (ScriptedResponse(.forbidden), true), (ScriptedResponse(.serviceUnavailable), true),
+        (ScriptedResponse.failure(.connect), true), (ScriptedResponse(.notFound), false),
+        (ScriptedResponse(.gone), false),
+    ])
+    func `a mirror's 404 does not remove the stored file, but a 404 or 410 of its own origin does`(
+        _ response: ScriptedResponse, _ stays: Bool
+    ) async throws {
+        let isChanged = Locked(false)
+        let bench = try Bench { request in
+            if request.url != Self.own { return ScriptedResponse(.notFound) }
+            return isChanged.withLock { $0 } ? response : Self.representation(request.url).response(to: request)
+        }
+        _ = try await bench.cache.file(for: request())
+        isChanged.withLock { $0 = true }
+        var revalidation = request(mirrors: stays ? [Mirror(Self.first, priority: 2)] : [])
+        revalidation.usesAnnouncedMirrors = !stays
+        revalidation.policy = .reloadRevalidatingCacheData
+        revalidation.transfer.retry.maxRetries = 0
+        #expect(await failure(of: revalidation, bench) != nil)
+        #expect(await eventually { bench.cache.running.isEmpty })
+        #expect(try await bench.cache.entries().isEmpty == !stays)
+    }
+
     @Test func `with a digest another mirror resumes the held bytes`() async throws {
         let bench = try Bench { request in
             let response = Self.representation(request.url).response(to: request)
