@@ -411,7 +411,7 @@ struct FetchDriver {
     /// Removes the stored responses if the origin, asked to confirm them, says that the resource is gone: otherwise they would be served again.
     private func removeGone(after head: ResponseHead) {
         if isRevalidation, head.status == .notFound || head.status == .gone, isOfOwnOrigin(head) {
-            fetcher.remove(conditional.candidates, of: resolved, in: generation)
+            fetcher.remove(conditional.candidates, of: resolved)
         }
     }
 

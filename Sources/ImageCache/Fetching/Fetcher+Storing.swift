@@ -3,6 +3,7 @@ import FoundationEssentials
 import HTTPCaching
 import HTTPSemantics
 import HTTPTypes
+import TextIdentity
 import Transfer
 
 /// The changes that a response makes to the store.
@@ -233,12 +234,21 @@ extension Fetcher {
         return file
     }
 
-    /// Removes stored responses of a resource that is gone, and the images made from them, unless a pin holds them.
-    func remove(_ candidates: [StoredCandidate], of resolved: ResolvedRequest, in generation: Generation) {
-        guard !candidates.isEmpty, (try? store.isPinned(resolved.key)) == false else { return }
-        // A failure only means that a later request learns again that the resource is gone.
-        _ = try? store.remove(
-            candidates.map(\.entry), and: EntryKey(.derivedImages(resolved.requestKey)), replacedIn: generation)
+    /// Removes those stored responses of a resource that is gone that answer the request in its own namespace, and the images made from them. Others
+    /// stay: those of equivalent URLs, other variants, those that are pinned, and those that have changed since the look-up.
+    func remove(_ candidates: [StoredCandidate], of resolved: ResolvedRequest) {
+        guard (try? store.isPinned(resolved.key)) == false else { return }
+        let gone = candidates.filter { candidate in
+            candidate.record.url.hasSameBytes(as: resolved.url)
+                && StoreKey(candidate.entry.key.value)?.namespace == resolved.namespace
+                && rules.isSelected(candidate.record.response, by: resolved.cacheRequest.fields)
+                && (try? store.isPinned(candidate.entry.key)) == false && store.isCurrent(candidate.generation)
+        }
+        for candidate in gone {
+            // A failure only means that a later request learns again that the resource is gone.
+            _ = try? store.remove(
+                [candidate.entry], and: EntryKey(.derivedImages(resolved.requestKey)), replacedIn: candidate.generation)
+        }
     }
 
     /// Invalidates the stored responses for the URLs of a successful unsafe request (RFC 9111 section 4.4), and the images made from them, in the

@@ -123,7 +123,63 @@ import Testing
         }
         // The removal follows the transfer's end.
         if status != 403 { #expect(try await eventually { try await answer() == status }) }
+        #expect(await eventually { bench.cache.running.isEmpty })
         #expect(try await answer() == (status == 403 ? 200 : status))
+    }
+
+    /// The relation of a stored response to a later request, which the origin answers with 404 or 410.
+    enum Relation: String, CaseIterable, Sendable, CustomTestStringConvertible {
+        case same, sameOfEquivalentURLs, equivalentURL, otherVariant, everybody, pinned, changedMeanwhile
+
+        var testDescription: String { rawValue }
+        var mode: CacheMode { self == .everybody ? .shared : .private }
+        var stays: Bool { self != .same && self != .sameOfEquivalentURLs }
+
+        var fields: HTTPFields {
+            var fields: HTTPFields = [.cacheControl: "public, max-age=60"]
+            if self == .otherVariant { fields[.vary] = "Accept-Language" }
+            let isOfEquivalentURLs = self == .equivalentURL || self == .sameOfEquivalentURLs
+            if isOfEquivalentURLs, let name = HTTPField.Name("No-Vary-Search") { fields[name] = "params=(\"utm\")" }
+            return fields
+        }
+
+        func request(isLater: Bool) -> FileRequest {
+            var request = FileRequest(Bench.url + "?id=1&utm=\(self == .equivalentURL && isLater ? 1 : 0)")
+            if self == .otherVariant { request.fields[.acceptLanguage] = isLater ? "fr" : "de" }
+            if self == .everybody, isLater { request.fields[.authorization] = "Bearer 1" }
+            if isLater { request.policy = .reloadRevalidatingCacheData }
+            return request
+        }
+    }
+
+    @Test(arguments: Relation.allCases, [404, 410])
+    func `what is gone is removed, but not what is pinned, has changed since, or answers other requests`(
+        _ relation: Relation, _ status: Int
+    ) async throws {
+        let isGone = Locked(false)
+        let gate = AsyncGate()
+        let bench = try Bench(relation.mode, { $0.keepsPins = false }) { request in
+            let stored = ScriptedRepresentation([1], relation.fields)
+            guard isGone.withLock({ $0 }), request.method == .get else { return stored.response(to: request) }
+            return ScriptedResponse(.init(code: status)).after(gate)
+        }
+        let first = relation.request(isLater: false)
+        if relation == .pinned { try await bench.cache.pin([first], as: "trip") }
+        _ = try await bench.cache.file(for: first)
+        isGone.withLock { $0 = true }
+        bench.advance(seconds: 100)
+        let asking = Task { try? await bench.cache.file(for: relation.request(isLater: true)) }
+        await bench.transport.requests { $0.count == 2 }
+        if relation == .changedMeanwhile {
+            var head = first
+            head.method = .head
+            // It confirms the stored response.
+            _ = try await bench.cache.response(for: head)
+        }
+        gate.open()
+        _ = await asking.value
+        #expect(await eventually { bench.cache.running.isEmpty })
+        #expect(try await bench.cache.entries().isEmpty == !relation.stays)
     }
 
     @Test func `the stored file and its replacement are both delivered`() async throws {
