@@ -14,7 +14,8 @@ public enum CachePolicy: Sendable, Hashable {
     /// Uses a stored response regardless of its age; without one, the request fails. On the command: `--offline`.
     case returnCacheDataDontLoad
     /// Uses a stored response only after the origin has confirmed it, fresh or not. A fresh `immutable` response over
-    /// HTTPS is exempt, as RFC 8246 allows for reloads. On the command: `--revalidate`.
+    /// HTTPS is exempt, as RFC 8246 allows for reloads. A 404 or 410 removes the stored response, unless it is pinned.
+    /// On the command: `--revalidate`.
     case reloadRevalidatingCacheData
     /// Follows RFC 9111, and accepts a response that has been stale for at most this many seconds (`nil`: for any time)
     /// without asking the origin, unless the response forbids it, like the request directive `max-stale` (RFC 9111
