@@ -13,8 +13,8 @@ enum RangePlan {
     static let sequentialRun: Int64 = 4 << 20
     /// The rest of a body, in bytes, that is fetched in the background for a sequential reader.
     static let backgroundRest: Int64 = 64 << 20
-    /// The most bytes before the wanted ones that are received from a server that ignores ranges.
-    static let skipped: Int64 = 64 << 20
+    /// The most bytes before the wanted ones that are received from a server that ignores ranges. Each request receives them again.
+    static let skipped = window
 
     /// The range to request of a body about which nothing is known, in whole blocks; `nil` to request all of it.
     ///

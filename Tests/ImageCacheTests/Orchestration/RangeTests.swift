@@ -344,6 +344,21 @@ import Testing
         for _ in 0..<2 { #expect(!(try await get(5..<10, consumer, of: bench).status.hit)) }
     }
 
+    @Test(arguments: consumers, [(block: 32, requests: 2), (block: 33, requests: 3)])
+    func `a server that ignores ranges sends no more than a window before the missing blocks`(
+        _ consumer: Bench.Consumer, _ place: (block: Int, requests: Int)
+    ) async throws {
+        let representation = representation
+        let bench = try Bench { request in
+            request.number == 2 ? Self.whole() : representation.response(to: request)
+        }
+        _ = try await get(0..<10, consumer, of: bench)
+        let range = place.block * Self.block + 5..<place.block * Self.block + 10
+        #expect(try await get(range, consumer, of: bench).body == Self.content(range))
+        #expect(bench.sent.count == place.requests)
+        if place.requests == 3 { #expect(bench.cache.transferTotals.bytesReceived <= 2 * Self.block) }
+    }
+
     @Test(arguments: consumers)
     func `a whole body that ends before the missing blocks is of another version`(_ consumer: Bench.Consumer)
         async throws
