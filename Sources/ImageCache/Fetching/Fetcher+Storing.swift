@@ -244,6 +244,9 @@ extension Fetcher {
                 && rules.isSelected(candidate.record.response, by: resolved.cacheRequest.fields)
                 && (try? store.isPinned(candidate.entry.key)) == false && store.isCurrent(candidate.generation)
         }
+        if gone.isEmpty { return }
+        // Before the removal, so that concurrent requests do not use the remote store.
+        remote?.invalidate([resolved.key], url: resolved.url, allOwners: false)
         for candidate in gone {
             // A failure only means that a later request learns again that the resource is gone.
             _ = try? store.remove(

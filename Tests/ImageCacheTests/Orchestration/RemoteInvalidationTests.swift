@@ -222,6 +222,18 @@ struct RemoteInvalidationTests {
         #expect(try await body(other) == content(2).content && other.sent.isEmpty)
     }
 
+    @Test(arguments: [404, 410])
+    func `a response whose resource is gone is used by no other machine`(_ status: Int) async throws {
+        try await fill()
+        let one = try machine { _ in ScriptedResponse(.init(code: status)) }
+        let failure = await one.failure(.file) { $0.policy = .reloadRevalidatingCacheData }
+        #expect(failure == .status(status))
+        #expect(await eventually { one.cache.remoteStatistics?.invalidations == 1 })
+        await one.cache.close()
+        let other = try machine { _ in ScriptedResponse(.init(code: status)) }
+        #expect(await other.failure(.file) == .status(status))
+    }
+
     // MARK: Several URLs
 
     /// Has a machine ask the origin, and upload what it gets.
