@@ -74,10 +74,11 @@ final class MirroredRun {
             do throws(TransferError) {
                 let result =
                     if let first = try takeFirst(from: source) { first } else { try await transfer(from: source) }
-                guard result.outcome == .status, hasOthers(than: source) || hasAnotherRound else {
+                guard result.outcome == .status else { return finished(result) }
+                let isFinal = !mayAskAgain(source, after: result.head)
+                guard hasOthers(than: source) || hasAnotherRound || !isFinal && mayRepeat else {
                     return finished(result)
                 }
-                let isFinal = !mayAskAgain(source, after: result.head)
                 putAside(source, "answered \(result.head.status.code)", forGood: isFinal, .success(result))
             } catch {
                 try await judge(error, of: source)
@@ -95,8 +96,7 @@ final class MirroredRun {
     /// The next source, or `nil` if there is none left. Pauses before it starts another round.
     private func nextSource() async throws(TransferError) -> Mirror? {
         if let source = candidates.first { return source }
-        guard sources.count > 1, sources.contains(where: { !refused.contains($0.url) }),
-            round < request.options.retry.maxRetries, last?.mayPass == true
+        guard mayRepeat, sources.contains(where: { !refused.contains($0.url) }), last?.mayPass == true
         else { return nil }
         let now = ContinuousClock.now
         let waits = failed.map { url in due[url].map { $0 - now } ?? .zero }
@@ -126,9 +126,10 @@ final class MirroredRun {
     }
 
     /// True if a source that failed only for now will be tried again. The status of another source then decides nothing.
-    private var hasAnotherRound: Bool {
-        sources.count > 1 && !failed.isEmpty && round < request.options.retry.maxRetries && last?.mayPass == true
-    }
+    private var hasAnotherRound: Bool { mayRepeat && !failed.isEmpty && last?.mayPass == true }
+
+    /// True if the limit of rounds allows another one. A single source is tried again by its transfer.
+    private var mayRepeat: Bool { sources.count > 1 && round < request.options.retry.maxRetries }
 
     /// Notes when a source may be asked again after an error status. Returns false if it is not asked again.
     private func mayAskAgain(_ source: Mirror, after head: ResponseHead) -> Bool {

@@ -128,6 +128,19 @@ import Testing
         #expect(bench.sent.count == 9)
     }
 
+    @Test(arguments: [own, first])
+    func `a source with a temporary error status is tried again in each round, although the other one lacks the file`(
+        _ failing: String
+    ) async throws {
+        let bench = try Bench { ScriptedResponse($0.url == failing ? .serviceUnavailable : .notFound) }
+        var request = request(mirrors: [Mirror(Self.first, priority: 2)])
+        request.transfer.retry.maxRetries = 2
+        #expect(await failure(of: request, bench)?.code == .status(503))
+        // Twice in each of three rounds, and the other one once.
+        #expect(bench.transport.requests.count { $0.url == failing } == 6)
+        #expect(bench.sent.count == 7)
+    }
+
     @Test(arguments: [("1", 0, 3), ("0", 2, 18), ("3600", 2, 6)])
     func `temporary error statuses of all mirrors are retried as the request and Retry-After allow`(
         _ retryAfter: String, _ retries: Int, _ requests: Int
