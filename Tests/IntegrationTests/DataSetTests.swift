@@ -110,10 +110,18 @@ import Testing
             #expect(outcome.ending == .exited(6), "\(outcome)")
             #expect(outcome.errorOutput.lowercased().contains(reason), "\(outcome)")
         }
+        for path in ["missing/file", "mad/file", "made2/file"] {
+            let outcome = try await work.fetch(option, path, "-d", "made", origin.url("/1"))
+            #expect(outcome.ending == .exited(6), "\(outcome)")
+            #expect(outcome.errorOutput.contains("does not exist"), "\(outcome)")
+        }
         #expect(origin.requests.isEmpty)
         // The folder of the run's files is made with the first of them.
-        for path in ["made/file", "/dev/null"] {
-            let outcome = try await work.fetch(option, path, "-d", "made", "--force", origin.url("/1"))
+        for (path, folder) in [
+            ("made/file", "made"), ("/dev/null", "made"), ("./other/file", "other"),
+            (work.output("third/file"), "./third"),
+        ] {
+            let outcome = try await work.fetch(option, path, "-d", folder, "--force", origin.url("/1"))
             #expect(outcome.ending == .exited(0), "\(outcome)")
         }
         #expect(FileManager.default.fileExists(atPath: work.output("made/file")))

@@ -39,11 +39,26 @@ final class RunRecord: Sendable {
     ///
     /// - Parameter folder: The folder of the run's files, which may be made for them, and for these two.
     static func check(_ options: DataSetOptions, beside folder: String?) throws {
-        let isToBeMade = folder.map { access($0, F_OK) != 0 } ?? false
+        let made = folder.flatMap { access($0, F_OK) != 0 ? parts(of: $0[...]) : nil }
         for case let path? in [options.failed, options.report] {
-            if isToBeMade, let parent = path.splitAtLastSlash?.folder, access(String(parent), F_OK) != 0 { continue }
+            if let made, let parent = path.splitAtLastSlash?.folder, access(String(parent), F_OK) != 0,
+                parts(of: parent).starts(with: made)
+            {
+                continue
+            }
             try OutputDestination.check(parentOf: path)
         }
+    }
+
+    /// The parts of the absolute path of a file or folder that may be missing.
+    private static func parts(of path: Substring) -> [ByteText] {
+        guard let absolute = realpath(path.isEmpty ? "/" : String(path), nil) else {
+            if path == "." { return [] }
+            guard let (folder, name) = path.splitAtLastSlash else { return parts(of: ".") + [path.asBytes] }
+            return parts(of: folder) + (name.isEmpty || name == "." ? [] : [name.asBytes])
+        }
+        defer { free(absolute) }
+        return String(cString: absolute).pathParts.map(\.asBytes)
     }
 
     /// Writes the files of `--failed` and `--report`.
