@@ -77,7 +77,7 @@ public final class Prefetch: Sendable {
         var failures: [Failure] = []
         /// Fulfilled when a pause ends.
         var resumed: Promise<Void>?
-        /// True if it was released during a pause, which nobody can end.
+        /// True if the prefetch was released during a pause, so that the pause cannot end.
         var isAbandoned = false
         var task: Task<Void, Never>?
     }
@@ -128,7 +128,8 @@ public final class Prefetch: Sendable {
     /// The requests that have failed so far, in the order of their failures, including those stopped by ``cancel()``.
     public var failures: [Failure] { state.withLock { $0.failures } }
 
-    /// Starts no further requests until ``resume()``. Running ones continue. A paused prefetch that is released ends with them.
+    /// Starts no further requests until ``resume()``. Running requests continue. If you release a paused prefetch, it ends after its running
+    /// requests.
     public func pause() { state.withLock { $0.resumed = $0.resumed ?? Promise() } }
 
     /// Continues after ``pause()``.

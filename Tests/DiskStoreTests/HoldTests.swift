@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [0, 1, 2, 3]) func `the holds of a run that ended are released in steps, which others go on with`(
+    @Test(arguments: [0, 1, 2, 3]) func `the holds of a run that ended are released in steps, which others continue`(
         limit: Int
     ) throws {
         let test = try StoreUnderTest(capacity: Self.capacity)

@@ -40,7 +40,7 @@ private let block = Int(BlockMap.blockSize)
         #expect(throws: StoreError.self) { _ = try File.ifReadable(String(repeating: "a", count: 5000)) }
     }
 
-    @Test func `partials that cannot be opened for want of descriptors do not count as none`() async throws {
+    @Test func `partials that cannot be opened without a free descriptor do not count as none`() async throws {
         await #expect(processExitsWith: .success) {
             let test = try StoreUnderTest()
             let store = test.store

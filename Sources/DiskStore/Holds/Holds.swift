@@ -110,7 +110,7 @@ extension Index {
 
     /// Releases some holds of the next run if it has ended without releasing them. The others stay until any process releases them.
     ///
-    /// - Returns: The place behind which to go on; `nil` if there are no more runs.
+    /// - Returns: The place after which the next call continues, or `nil` if there are no more runs.
     func releaseSomeOfDeadRun(after last: Int64) throws(StoreError) -> Int64? {
         guard let run = try catalogue().holds.run(after: last) else { return nil }
         if isAlive(run) { return run }

@@ -9,7 +9,7 @@ struct PositionPlan {
     static let frontRoom: Int64 = 1 << 42
     /// The gap between two positions of new ids that an array of changes puts in front.
     static let frontSpacing: Int64 = 1 << 10
-    /// A position below which a whole array is numbered anew.
+    /// If the first position is below this one, the next whole array gets new positions.
     static let lowest: Int64 = -1 << 61
 
     /// The position of the previous id; `nil` at the front.

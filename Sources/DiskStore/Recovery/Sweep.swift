@@ -147,7 +147,7 @@ extension Index {
     static let mostRecovered = 256
 
     /// Recovers the folder of partials, once in the life of this store: leftovers of a kill wait no longer than for the
-    /// next process that writes. Those that a kill leaves are among the most recently used. Others, and failures, are left to the next sweep.
+    /// next process that writes. A kill usually leaves the most recently used ones. The next sweep recovers the others, and retries failures.
     func recoverPartialsOnce() {
         if hasRecoveredPartials || configuration.isReadOnly { return }
         hasRecoveredPartials = true
@@ -255,7 +255,7 @@ extension Index {
         var data: [Int64] = []
         var records: [(id: Int64, claim: Int64)] = []
 
-        /// The files in parts of which each fits a transaction.
+        /// The files in parts. Each part fits a transaction.
         func parts(ofCount count: Int) -> [UnindexedPartialFiles] {
             small.chunks(ofCount: count).map { UnindexedPartialFiles(small: $0) }
                 + data.chunks(ofCount: count).map { UnindexedPartialFiles(small: [], data: $0) }

@@ -69,7 +69,7 @@ final class BlockSink: BodySink, @unchecked Sendable {
     private var isComplete: Bool { !isWhole || cutter.isComplete }
 }
 
-/// Ends a transfer that has brought all wanted blocks, and would bring more bytes.
+/// Ends a transfer after all wanted blocks, although the body has more bytes.
 struct BlocksComplete: Error {}
 
 /// The origin has another representation than the one whose blocks are held.

@@ -551,7 +551,7 @@ final class RangeFetch: Sendable {
         }
     }
 
-    /// The reason why there is no body any more.
+    /// The error of a reader whose fetch was cancelled, or whose file changed at the origin.
     private var changed: ImageCacheError {
         if state.withLock({ $0.isCancelled }) { return .cancelled.with(url: resolved.url) }
         return ImageCacheError(

@@ -19,7 +19,7 @@ struct DirectoryOwnership {
 
     /// The reason why others decide about the files in the directory; `nil` if only this user and root do. A group may share a cache.
     func concern(for user: uid_t) -> String? {
-        // Root uses the directories of others on purpose, and a directory of root is in good hands.
+        // Root uses the directories of others on purpose, and root's own directories are trusted.
         if user != 0, owner != user, owner != 0 {
             return "the cache belongs to user \(owner), who decides what is in it; use a directory of your own"
         }
