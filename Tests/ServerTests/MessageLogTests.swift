@@ -85,6 +85,42 @@ struct MessageLogTests {
         #expect(lines.last?.hasSuffix("standard error was not read (messages=3)") == true, "\(lines)")
     }
 
+    @Test func `a log whose backlog was full when its reader went away is written to the next reader`() async throws {
+        signal(SIGPIPE, SIG_IGN)
+        let directory = try TestDirectory()
+        let path = directory.path("messages")
+        let (logger, writer) = try logger(to: path, limit: 1 << 12)
+        let former = open(path, O_RDONLY | O_NONBLOCK)
+        try #require(former >= 0)
+        let filler = open(path, O_WRONLY | O_NONBLOCK)
+        try #require(filler >= 0)
+        let page = [UInt8](repeating: UInt8(ascii: "\n"), count: 1 << 12)
+        while write(filler, page, page.count) > 0 {}
+        close(filler)
+        let message = String(repeating: "a", count: 1000)
+        // The first message waits for the reader, and the next ones for the first, until no more may wait.
+        let isFull = await eventually {
+            logger.notice("\(message)")
+            return writer.leftOut > 0
+        }
+        #expect(isFull)
+        let lost = writer.leftOut
+        close(former)
+        let hasFailed = await eventually { writer.leftOut > lost }
+        #expect(hasFailed)
+        let reader = open(path, O_RDONLY | O_NONBLOCK)
+        try #require(reader >= 0)
+        defer { close(reader) }
+        logger.notice("a further message")
+        var received = ""
+        let isWritten = await eventually {
+            received += text(from: reader)
+            return received.contains("standard error was not read")
+        }
+        #expect(isWritten, "\(received)")
+        await writer.end(by: .now)
+    }
+
     @Test func `a log message masks secrets and stays on one line`() {
         let safe = MessageLog.safe("http://user:secret@h/?token=abc\nnext")
         #expect(!safe.contains("secret") && !safe.contains("abc") && !safe.contains("\n"), "\(safe)")

@@ -45,7 +45,8 @@ final class LogWriter: Sendable {
     /// Adds a line, without its end.
     func add(_ line: [UInt8]) {
         let mustStart = state.withLock { state in
-            guard state.backlog.add(line, upTo: limit) else { return false }
+            // A full backlog must also start the thread: it waits after a write that failed.
+            _ = state.backlog.add(line, upTo: limit)
             defer { state.isWriting = true }
             return !state.isWriting
         }
