@@ -121,6 +121,35 @@ struct MessageLogTests {
         await writer.end(by: .now)
     }
 
+    @Test func `two logs with one pipe that nobody reads end in time, and leave its descriptor alone`() async throws {
+        for _ in 1...5 {
+            var ends: [Int32] = [0, 0]
+            let isOpen = pipe(&ends) == 0
+            try #require(isOpen)
+            let (reader, end) = (ends[0], ends[1])
+            let options = Locked(MessageLog.Options(level: .info, format: .text))
+            let writers = (1...2).map { _ in MessageLog.writer(to: .descriptor(end), options) }
+            let loggers = writers.map { writer in
+                Logger(label: "imgcache") { MessageLog(label: $0, options: options, writer) }
+            }
+            // More than a pipe holds.
+            let count = 2000
+            for number in 1...count {
+                for logger in loggers { logger.notice("nobody reads this", metadata: ["number": "\(number)"]) }
+            }
+            async let other: Void = writers[1].end(by: .now)
+            await writers[0].end(by: .now)
+            await other
+            #expect(fcntl(end, F_GETFL) & O_NONBLOCK == 0)
+            close(end)
+            _ = fcntl(reader, F_SETFL, O_NONBLOCK)
+            let lines = text(from: reader).utf8.count { $0 == UInt8(ascii: "\n") }
+            close(reader)
+            let leftOut = writers.map(\.leftOut).reduce(0, +)
+            #expect(lines > 0 && lines + leftOut == 2 * count, "\(lines), \(leftOut)")
+        }
+    }
+
     @Test func `a log message masks secrets and stays on one line`() {
         let safe = MessageLog.safe("http://user:secret@h/?token=abc\nnext")
         #expect(!safe.contains("secret") && !safe.contains("abc") && !safe.contains("\n"), "\(safe)")

@@ -22,6 +22,8 @@ final class LogWriter: Sendable {
 
     private let state = Locked(State())
     private let target: Target
+    /// The pipe of a descriptor, opened once more; nil for other targets.
+    private let pipe: Int32?
     private let limit: Int
     private let pause: UInt32
     private let note: @Sendable (Int) -> [UInt8]
@@ -33,10 +35,15 @@ final class LogWriter: Sendable {
     ///   - note: The line that says how many lines were lost, without its end.
     init(_ target: Target, limit: Int, pause: UInt32 = 0, note: @escaping @Sendable (Int) -> [UInt8]) {
         self.target = target
+        if case .descriptor(let number) = target { pipe = Self.openedPipe(number) } else { pipe = nil }
         self.limit = limit
         self.pause = pause
         self.note = note
         thread.start()
+    }
+
+    deinit {
+        if let pipe { close(pipe) }
     }
 
     /// The number of lines that were lost since the last one that says so.
@@ -86,7 +93,7 @@ final class LogWriter: Sendable {
     private func write(_ bytes: [UInt8]) -> Int {
         let descriptor: Int32
         switch target {
-        case .descriptor(let number): descriptor = number
+        case .descriptor(let number): descriptor = pipe ?? number
         case .file(let path): descriptor = Self.open(path)
         }
         guard descriptor >= 0 else { return 0 }
@@ -120,5 +127,14 @@ final class LogWriter: Sendable {
     /// Opens a log's file, without waiting for the reader of a named pipe: without one, the lines are lost.
     static func open(_ path: String) -> Int32 {
         clinux_open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0o640)
+    }
+
+    /// Opens the pipe of a descriptor once more, so that no write waits for the reader: another writer may fill the pipe at any time. The
+    /// descriptor itself is shared with other programs. nil if it has no pipe, or one that this process may not open.
+    private static func openedPipe(_ descriptor: Int32) -> Int32? {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else { return nil }
+        let pipe = clinux_open("/proc/self/fd/\(descriptor)", O_WRONLY | O_NONBLOCK, 0)
+        return pipe >= 0 ? pipe : nil
     }
 }
