@@ -84,7 +84,7 @@ struct IIIFEndpoint: RequestHandler {
         response.head.headerFields[.contentType] =
             isLinked ? "application/ld+json;profile=\"\(OriginalSize.context)\"" : "application/json"
         response.head.headerFields[.contentLength] = String(document.count)
-        response.head.headerFields[.vary] = "Accept"
+        response.head.headerFields[.vary] = "Accept, Host"
         return response
     }
 }
