@@ -17,6 +17,7 @@ struct S3TierTests {
 
     private func tier(
         prefix: String = "", token: String? = nil,
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { _ in },
         _ script: @escaping @Sendable (TransferRequest) -> FixtureTransport.Answer
     ) throws -> (S3Tier, FixtureTransport) {
         let transport = FixtureTransport(script)
@@ -24,7 +25,9 @@ struct S3TierTests {
             location: try S3Location(endpoint: "http://store:8333", bucket: "bucket", prefix: prefix),
             credentials: S3Credentials(accessKeyID: "id", secretKey: "secret", sessionToken: token))
         let now = Date(timeIntervalSince1970: 1_369_353_600)
-        return (S3Tier(configuration, over: transport, sizeLimit: 1000, now: { now }), transport)
+        let tier = S3Tier(
+            configuration, over: transport, sizeLimit: 1000, now: { now }, instance: nil, sleep: sleep)
+        return (tier, transport)
     }
 
     private func stored(_ bytes: [UInt8], sha256: String) throws -> FixtureTransport.Answer {
@@ -133,22 +136,37 @@ struct S3TierTests {
     func `an upload that conflicts with another one is repeated until it is known whether there is an object`(
         statuses: [HTTPResponse.Status], isStored: Bool?, requests: Int
     ) async throws {
-        let rest = Locked(statuses[...])
-        let (tier, transport) = try tier { _ in
-            let status = rest.withLock { $0.popFirst() } ?? .internalServerError
-            let code = status == .conflict ? "ConditionalRequestConflict" : "PreconditionFailed"
-            let error = Array("<Error><Code>\(code)</Code></Error>".utf8)
-            return FixtureTransport.Answer.response(status, body: status == .ok ? [] : error)
-        }
-        if let isStored {
-            #expect(try await tier.put(Self.bytes, at: "k", .ifAbsent) == isStored)
-        } else {
-            await #expect(throws: RemoteError.status(409, code: "ConditionalRequestConflict")) {
-                try await tier.put(Self.bytes, at: "k", .ifAbsent)
+        for conflict in ["ConditionalRequestConflict", "OperationAborted"] {
+            let rest = Locked(statuses[...])
+            let pauses = Locked<[Duration]>([])
+            let (tier, transport) = try tier(sleep: { pause in pauses.withLock { $0.append(pause) } }) { _ in
+                let status = rest.withLock { $0.popFirst() } ?? .internalServerError
+                let code = status == .conflict ? conflict : "PreconditionFailed"
+                let error = Array("<Error><Code>\(code)</Code></Error>".utf8)
+                return FixtureTransport.Answer.response(status, body: status == .ok ? [] : error)
             }
+            if let isStored {
+                #expect(try await tier.put(Self.bytes, at: "k", .ifAbsent) == isStored)
+            } else {
+                await #expect(throws: RemoteError.status(409, code: conflict)) {
+                    try await tier.put(Self.bytes, at: "k", .ifAbsent)
+                }
+            }
+            #expect(transport.requests.count == requests)
+            #expect(transport.requests.allSatisfy { $0.fields[.ifNoneMatch] == "*" && $0.body == Self.bytes })
+            let taken = pauses.withLock { $0 }
+            #expect(taken.count == requests - 1)
+            #expect(taken.allSatisfy { $0 >= .milliseconds(50) && $0 <= .milliseconds(100) })
         }
-        #expect(transport.requests.count == requests)
-        #expect(transport.requests.allSatisfy { $0.fields[.ifNoneMatch] == "*" && $0.body == Self.bytes })
+    }
+
+    @Test func `a cancelled upload does not wait for the end of a conflict`() async throws {
+        let (tier, transport) = try tier(sleep: { _ in throw CancellationError() }) { _ in
+            let error = Array("<Error><Code>OperationAborted</Code></Error>".utf8)
+            return FixtureTransport.Answer.response(.conflict, body: error)
+        }
+        await #expect(throws: RemoteError.cancelled) { try await tier.put(Self.bytes, at: "k", .ifAbsent) }
+        #expect(transport.requests.count == 1)
     }
 
     @Test func `a conflict of another kind means that there is an object, and that of any upload is an error`()

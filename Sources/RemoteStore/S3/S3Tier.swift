@@ -14,11 +14,14 @@ package struct S3Tier: RemoteTier {
     /// The largest object that is read, in bytes.
     let sizeLimit: Int
     private let signer: S3Signer
+    private let sleep: @Sendable (Duration) async throws -> Void
 
     /// The largest upload in bytes that has the time limit of a read.
     private static let smallSize = 1 << 16
     /// The number of conflicts with other conditional uploads after which one fails.
     private static let maxConflicts = 3
+    /// The codes of 409 by which a store says that another request was changing the object.
+    private static let conflictCodes = ["ConditionalRequestConflict", "OperationAborted"]
 
     var location: S3Location { configuration.location }
 
@@ -33,10 +36,13 @@ package struct S3Tier: RemoteTier {
         self.init(configuration, over: transport, sizeLimit: sizeLimit, now: now, instance: nil)
     }
 
-    /// - Parameter instance: The role whose credentials ``S3Credentials/ofInstance`` selects, or nil for this machine's.
+    /// - Parameters:
+    ///   - instance: The role whose credentials ``S3Credentials/ofInstance`` selects, or nil for this machine's.
+    ///   - sleep: Waits between uploads that conflict with others; throws if its task is cancelled.
     init(
         _ configuration: RemoteStoreConfiguration, over transport: any HTTPTransport, sizeLimit: Int,
-        now: @escaping @Sendable () -> Date, instance: InstanceRole?
+        now: @escaping @Sendable () -> Date, instance: InstanceRole?,
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
         signer = S3Signer(
             configuration.location, configuration.credentials, over: transport, now: now, instance: instance)
@@ -44,6 +50,7 @@ package struct S3Tier: RemoteTier {
         self.transport = transport
         self.sizeLimit = sizeLimit
         self.now = now
+        self.sleep = sleep
     }
 
     /// The same store over another transport.
@@ -110,9 +117,10 @@ package struct S3Tier: RemoteTier {
                 throw error
             }
             // Another request was changing the object: whether there will be one is unknown.
-            guard error == .status(409, code: "ConditionalRequestConflict") else { return false }
+            guard case .status(409, let code?) = error, Self.conflictCodes.contains(code) else { return false }
             guard attempt < Self.maxConflicts else { throw error }
             attempt += 1
+            do { try await sleep(.milliseconds(Int.random(in: 50...100))) } catch { throw .cancelled }
         }
     }
 
