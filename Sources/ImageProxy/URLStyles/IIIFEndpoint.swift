@@ -23,7 +23,10 @@ struct IIIFEndpoint: RequestHandler {
 
     func response(to incoming: Request) async -> Response {
         guard incoming.method == .get || incoming.method == .head else {
-            return finished(await images.response(to: incoming))
+            var response = await images.response(to: incoming)
+            // `Accept: application/ld+json;profile="…"` needs a preflight.
+            if incoming.method == .options { response.head.headerFields[.accessControlAllowHeaders] = "*" }
+            return finished(response)
         }
         if url.resource == .base { return finished(redirection) }
         let described = await images.response(to: description(for: incoming))
