@@ -185,8 +185,20 @@ import Testing
             let answer = try ask(host, scheme, from: source)
             #expect(try json(answer)["id"] as? String == id)
         }
-        let other = try ask("other.example", "https", from: "127.0.0.2")
-        #expect(other.status == 421 && other.text.contains("misdirected"), "\(other.text)")
+        #expect(origin.requests.count == 1)
+    }
+
+    @Test func `an info.json for an unknown host is refused before the original is fetched`() async throws {
+        let origin = try Self.origin()
+        let server = try await ServerProcess(
+            origin: origin.url(""), "--url-style", "iiif", "--public-hosts", "images.example")
+        for request in ["1.1\r\nHost: other.example", "1.0", "1.0\r\nHost: other.example"] {
+            let text = "GET /a.png/info.json HTTP/\(request)\r\n\r\n"
+            let answer = try #require(try Client(server.port).ask(text))
+            #expect(answer.status == 421 && answer.text.contains("misdirected"), "\(answer.text)")
+            #expect(answer["Access-Control-Allow-Origin"] == "*")
+        }
+        #expect(origin.requests.isEmpty)
     }
 
     // MARK: Rules

@@ -28,16 +28,23 @@ struct IIIFEndpoint: RequestHandler {
             if incoming.method == .options { response.head.headerFields[.accessControlAllowHeaders] = "*" }
             return finished(response)
         }
-        if url.resource == .base { return finished(redirection) }
-        let described = await images.response(to: description(for: incoming))
-        guard let size = OriginalSize(described) else { return finished(described) }
-        guard case .image(let image) = url.resource else { return finished(information(described, size, to: incoming)) }
-        do throws(ImageOptionError) {
-            let rendering = try IIIFRendering(image, ofWidth: size.width, height: size.height)
-            let response = await images.response(to: incoming.with(rendering.target(of: url.original)))
-            return finished(response, rendering)
-        } catch {
-            return finished(Response(.invalidOption(error)))
+        switch url.resource {
+        case .base: return finished(redirection)
+        case .description:
+            guard let base else { return finished(Self.misdirected) }
+            let described = await images.response(to: description(for: incoming))
+            guard let size = OriginalSize(described) else { return finished(described) }
+            return finished(information(described, size, at: base, to: incoming))
+        case .image(let image):
+            let described = await images.response(to: description(for: incoming))
+            guard let size = OriginalSize(described) else { return finished(described) }
+            do throws(ImageOptionError) {
+                let rendering = try IIIFRendering(image, ofWidth: size.width, height: size.height)
+                let response = await images.response(to: incoming.with(rendering.target(of: url.original)))
+                return finished(response, rendering)
+            } catch {
+                return finished(Response(.invalidOption(error)))
+            }
         }
     }
 
@@ -71,10 +78,13 @@ struct IIIFEndpoint: RequestHandler {
             body: .bytes([]))
     }
 
-    private func information(_ described: Response, _ size: OriginalSize, to incoming: Request) -> Response {
-        guard let base else {
-            return .failure(421, "misdirected", "The host of the request is not this service.")
-        }
+    private static var misdirected: Response {
+        .failure(421, "misdirected", "info.json requires a Host that is one of public-hosts, if there are any.")
+    }
+
+    private func information(
+        _ described: Response, _ size: OriginalSize, at base: String, to incoming: Request
+    ) -> Response {
         let accept = incoming.head.fields[values: .accept]
         let isLinked = accept.isEmpty || AcceptedFormats(accept).isLinkedJSON
         let document = Array(size.document(id: "\(base)/\(url.identifier)").utf8)
