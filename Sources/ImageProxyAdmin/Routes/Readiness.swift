@@ -18,18 +18,23 @@ package final class Readiness: Sendable {
     var state: State { current.withLock { $0 } }
 
     /// The readiness of the server's parts, of the store, and of the workers for images.
-    func state(with cache: DownloadCache) async -> State {
+    func state(with cache: DownloadCache) async -> State { await state { await Self.checkedState(of: cache) } }
+
+    /// - Parameter checked: The readiness of the store and of the workers.
+    func state(_ checked: @escaping @Sendable () async -> State) async -> State {
         guard state == .ready else { return state }
         let running = check.withLock { check in
             if let running = check { return running }
             let new = Task {
                 defer { self.check.withLock { $0 = nil } }
-                return await Self.checkedState(of: cache)
+                return await checked()
             }
             check = new
             return new
         }
-        return await running.value
+        let found = await running.value
+        // The shutdown may have begun meanwhile.
+        return current.withLock { $0 == .ready ? found : $0 }
     }
 
     private static func checkedState(of cache: DownloadCache) async -> State {
