@@ -176,6 +176,15 @@ struct IIIFURLTests {
         #expect(Response(ImageRequestError.invalidOption(error)).head.status.code == 400)
     }
 
+    @Test(arguments: [
+        ("%FF/max/0/default.jpg", "region"), ("full/%C3/0/default.jpg", "size"), ("full/max/%/default.jpg", "rotation"),
+        ("full/max/0/%4", "quality"),
+    ])
+    func `a parameter that is not UTF-8 is refused for this reason`(_ parameters: String, _ name: String) {
+        let error = #expect(throws: ImageOptionError.self) { try rendering(parameters) }
+        #expect(error?.message.contains("\"\(name)\" must be percent-encoded UTF-8") == true, "\(error?.message ?? "")")
+    }
+
     @Test(arguments: ["//info.json", "//full/max/0/default.jpg", "/a/full/max/45/default.jpg"])
     func `a target without an identifier or with an invalid parameter is refused`(_ target: String) {
         #expect(throws: ImageRequestError.self) { try URLStyle(.iiif).translated(target, now: 0) }

@@ -71,7 +71,7 @@ struct IIIFImage: Equatable {
     private static func decoded(_ segment: Substring, _ name: String) throws(ImageOptionError) -> String {
         guard let bytes = PercentEncoding.strictlyDecoded(segment.utf8),
             let text = String(validating: bytes, as: UTF8.self)
-        else { throw .option(name, "is not percent-encoded") }
+        else { throw .option(name, "must be percent-encoded UTF-8") }
         return text
     }
 
