@@ -2,7 +2,7 @@ package import ConcurrencyPrimitives
 
 /// Receives the outcome of requests, for logs and metrics. Called on event loops, so it must not block.
 package protocol RequestObserver: Sendable {
-    /// Called when a request is refused before it reaches the handler, or a connection, with or without a response.
+    /// Called when a request is refused before it reaches the handler, and when a connection is refused, even without a response.
     func requestRefused(_ reason: RequestError.Reason)
 
     /// The receiver of a request's steps, if it is to be traced. Called before the handler, but not for a request that gets the same response as

@@ -3,9 +3,9 @@ import HTTPSemantics
 import HTTPServer
 import HTTPTypes
 
-/// Serves what a URL of the IIIF Image API 3.0 stands for: an image of an origin, or its `info.json`.
+/// Serves a URL of the IIIF Image API 3.0: an image of an origin, or its `info.json`.
 ///
-/// The target of the requests is that of the original's description, which has the size on which parts and sizes depend.
+/// Requests arrive with the target of the original's description. Parts and sizes depend on the size in that description.
 struct IIIFEndpoint: RequestHandler {
     let images: ImageEndpoint
     let url: IIIFURL
@@ -122,7 +122,7 @@ struct OriginalSize: Decodable {
     /// - Parameter id: The base URI of the image, which needs no escapes in JSON.
     func document(id: String) -> String {
         let factors = factors
-        // The smallest first. Larger ones than the limits are not offered.
+        // The smallest first. Sizes beyond the limits are left out.
         let sizes = factors.reversed().map { (width: (width + $0 - 1) / $0, height: (height + $0 - 1) / $0) }
             .filter { size in
                 size.width <= ImageOptions.longestSide && size.height <= ImageOptions.longestSide

@@ -114,7 +114,7 @@ struct IIIFImage: Equatable {
         throw .option("size", "must be max, w, or ,h or w,h or !w,h or pct:n, or one of them after ^")
     }
 
-    /// The numbers between commas; empty if one is none.
+    /// The numbers between commas, or an empty list if a part is not a number.
     private static func list<Number>(_ text: Substring, _ read: (Substring) -> Number?) -> [Number] {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
         let numbers = parts.compactMap(read)

@@ -31,7 +31,7 @@ struct IIIFURL: Equatable {
         identifier = TranslatedOptions.reference(segments[0])
     }
 
-    /// The path of the original, percent-encoded. `%3A` is that of another host's URL.
+    /// The path of the original, percent-encoded. `%3A` is decoded for URLs of other hosts.
     var original: String {
         [("%2F", "/"), ("%2f", "/"), ("%3A", ":"), ("%3a", ":")].reduce(identifier) { $0.replacing($1.0, with: $1.1) }
     }

@@ -11,8 +11,8 @@ struct LogBacklog {
     }
 
     private static let lineEnd = UInt8(ascii: "\n")
-    /// The number of bytes that a pipe takes at once: it has room for them if it can be written, and no other writer's come between them (pipe(7),
-    /// PIPE_BUF).
+    /// The number of bytes that a pipe takes at once: a writable pipe has room for them, and does not mix them with another writer's bytes
+    /// (pipe(7), PIPE_BUF).
     private static let mostAtOnce = 4096
 
     private var lines: [UInt8] = []

@@ -14,8 +14,8 @@ enum MessageFormat: String, CaseIterable, Sendable {
 }
 
 /// Writes messages of the configured level and above to standard error: one level and format for all loggers, which a reload changes.
-/// Credentials in URLs are masked, and so are characters that would control a terminal or add lines. Messages that nobody reads are lost
-/// (``LogWriter``).
+/// Credentials in URLs are masked, and so are characters that would control a terminal or add lines. Messages beyond a backlog of 1 MiB are
+/// dropped and counted (``LogWriter``).
 struct MessageLog: LogHandler {
     struct Options: Sendable {
         var level: Logger.Level
