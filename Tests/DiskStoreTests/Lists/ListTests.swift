@@ -129,7 +129,8 @@ struct ListUnderTest {
         #expect(try list.records().map { Array($0.utf8) } == [Array("\(decomposed)@2".utf8)])
     }
 
-    @Test(arguments: [PositionPlan.lowest, PositionPlan.lowest - 1, .min + PositionPlan.frontRoom, .min + 2] as [Int64])
+    @Test(
+        arguments: [PositionPlan.lowest, PositionPlan.lowest - 1, .min + PositionPlan.frontRoom, .min + 2] as [Int64])
     func `arrays are staged in order however many ids were put in front before`(first: Int64) throws {
         try list.takeOver([("a", 1), ("b", 1)])
         try list.store.withIndex { (index) throws(StoreError) in
