@@ -9,6 +9,9 @@
 /// Strips or tiles of one image, for each of which libtiff keeps a place and a length.
 enum { most_parts = 1 << 20, most_samples = 32 };
 
+/// Larger sizes are not distinguished.
+static const uint64_t most_bytes = (uint64_t)1 << 40;
+
 typedef enum {
     as_gray,
     as_palette,
@@ -274,8 +277,9 @@ static uint64_t decoded_bytes(const icodec_tiff *tiff) {
     uint64_t band = has_band(tiff) ? (uint64_t)tiff->band_rows * tiff->width * 4 : 0;
     uint64_t planes = tiff->kind == as_converted && tiff->is_separate ? tiff->samples : 1;
     uint64_t decoder = tiff->compression == COMPRESSION_JPEG ? 16u << 20 : 1u << 20;
-    return tiff->directory.work.bytes * 4 + copied + decoder + (uint64_t)tiff->width * 64 + tiff->raw_size * planes +
-        values_size(tiff) + band;
+    uint64_t raw = (tiff->raw_size < most_bytes ? tiff->raw_size : most_bytes) * planes;
+    uint64_t bytes = tiff->directory.work.bytes * 4 + copied + decoder + (uint64_t)tiff->width * 64 + raw + values_size(tiff) + band;
+    return bytes < most_bytes ? bytes : most_bytes;
 }
 
 static bool parse(icodec_tiff *tiff, icodec_error *error) {

@@ -53,7 +53,7 @@ public struct DecodingLimits: Sendable, Hashable {
             frames: UInt32(clamping: frames), seconds: seconds, watch: watch, allow_truncated: allowTruncated)
     }
 
-    /// A number of bytes that an application's code states, bounded so that sums with it do not overflow.
+    /// A number of bytes that a file's header or an application's code states, bounded so that sums with it do not overflow.
     package static func bounded(memory: Int) -> Int { min(max(0, memory), 1 << 58) }
 
     /// - Throws: `limitExceeded` if the file is too large.

@@ -46,7 +46,8 @@ extension PlanesDecoding {
 
     /// The file, the planes that are decoded, and a band of rows.
     static func memory(of header: ImageHeader, at scale: DecodingScale) -> Int {
-        header.fileSize + Int(clamping: header.description.decoded_bytes) + header.width * 4 * 68
+        let planes = DecodingLimits.bounded(memory: Int(clamping: header.description.decoded_bytes))
+        return header.fileSize + planes + header.width * 4 * 68
     }
 
     static func decode(_ source: ImageSource, _ pass: DecodingPass, by decoder: ImageDecoder) throws(ImageCodecError) {

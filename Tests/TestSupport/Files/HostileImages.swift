@@ -162,6 +162,22 @@ public enum HostileImages {
 
     // MARK: Others
 
+    /// A TIFF of one gray pixel, in a tile of this size.
+    public static func tiff(tile: (width: Int, height: Int)) -> [UInt8] {
+        let entries = [
+            (256, 1), (257, 1), (258, 8), (259, 1), (262, 1), (277, 1), (322, tile.width), (323, tile.height), (324, 8),
+            (325, 100),
+        ]
+        var file = Array("MM".utf8) + number(42, 2) + number(8, 4) + number(entries.count, 2)
+        for (tag, value) in entries {
+            // Numbers of four bytes, but those of 16 bits that libtiff expects as such.
+            let isShort = tag == 258 || tag == 259 || tag == 262 || tag == 277
+            file += number(tag, 2) + number(isShort ? 3 : 4, 2) + number(1, 4)
+            file += isShort ? number(value, 2) + zeros(2) : number(value, 4)
+        }
+        return file + zeros(200)
+    }
+
     /// Segments without content before the first one of a JPEG.
     public static func jpeg(_ file: [UInt8], segments: Int, marker: UInt8 = 0xFE) -> [UInt8] {
         Array(file.prefix(2)) + repeated([0xFF, marker, 0, 2], segments) + Array(file.dropFirst(2))
