@@ -1,4 +1,5 @@
 import ConcurrencyPrimitives
+import ImageCodec
 import TestSupport
 import Testing
 
@@ -24,6 +25,29 @@ struct ImageIsolationTests {
         #expect(second != first && lines.all.count == 2)
         time.withLock { $0 += ImageIsolation.pause }
         #expect(images.start() == second && lines.all.count == 2)
+    }
+
+    @Test(arguments: [nil, [.heif], [.jpeg, .jpegXL], []] as [Set<ImageFormat>?], [true, false])
+    func `formats of workers only never come to this process, others if there is no helper`(
+        formats: Set<ImageFormat>?, isOptional: Bool
+    ) throws {
+        let directory = try TestDirectory()
+        var isolation = DecoderIsolation(helper: directory.path("nothing"))
+        (isolation.formats, isolation.isOptional) = (formats, isOptional)
+        let images = ImageIsolation(isolation, decodes: 1, memory: 1, logger: RecordedLines().logger)
+        let starts: [(ImageFormat, [UInt8])] = [
+            (.heif, [0, 0, 0, 16] + Array("ftypheic".utf8) + [0, 0, 0, 0]), (.jpegXL, [0xFF, 0x0A]),
+            (.tiff, [0x49, 0x49, 0x2A, 0]), (.jpeg, [0xFF, 0xD8, 0xFF]),
+        ]
+        for (format, start) in starts {
+            let isUsed =
+                ImageFormat.inWorkersOnly.contains(format) || !isOptional && formats.map { $0.contains(format) } ?? true
+            #expect(images.isUsed(for: format) == isUsed, "\(format)")
+            #expect(images.isUsed(for: ImageSource(start)) == isUsed, "\(format)")
+        }
+        // Of a file that is no image, any process says so.
+        let isText = images.isUsed(for: ImageSource(Array("text".utf8)))
+        #expect(isText == (formats == nil && !isOptional))
     }
 
     @Test(arguments: [0, 1, Int.max], [0, 1, Int.max])

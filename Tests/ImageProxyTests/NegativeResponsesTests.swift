@@ -54,7 +54,8 @@ struct NegativeResponsesTests {
         for (code, isKept) in [
             (ImageCacheError.Code.status(404), true), (.undecodable(.unsupportedFormat), true),
             (.undecodable(.truncated), true), (.store(.tooLarge), true), (.status(500), false), (.status(403), false),
-            (.unreachable, false), (.undecodable(.outOfMemory), false), (.cancelled, false),
+            (.unreachable, false), (.undecodable(.outOfMemory), false), (.undecodable(.unavailable), false),
+            (.cancelled, false),
         ] {
             let responses = NegativeResponses<Int>()
             let kept = responses.note(failure(code), of: try operation(), rules, 1, at: begin)

@@ -13,11 +13,10 @@ public struct DecoderIsolation: Sendable, Hashable {
     public var helper: String
 
     /// True to decode in this process if there is no helper or the system cannot confine workers. If false, images then fail with
-    /// ``ImageCodecError/Code/unavailable``. Default false.
+    /// ``ImageCodecError/Code/unavailable``; HEIF, JPEG XL and TIFF always do. Default false.
     public var isOptional = false
 
-    /// The formats that are decoded in workers; `nil`: all. Default `nil`. HEIF, JPEG XL and TIFF are decoded nowhere else, whatever
-    /// this is.
+    /// The formats that are decoded in workers; `nil`: all. Default `nil`. HEIF, JPEG XL and TIFF are always decoded in workers.
     public var formats: Set<ImageFormat>?
 
     public init(helper: String) { self.helper = helper }

@@ -91,13 +91,14 @@ final class ImageIsolation: Sendable {
 
     /// True if images of a format must not be rendered in this process; `nil`: a format that is not known.
     func isUsed(for format: ImageFormat?) -> Bool {
+        if let format, ImageFormat.inWorkersOnly.contains(format) { return true }
         if let formats = configuration.formats, format.map(formats.contains) != true { return false }
         return start() == nil || !isOptional
     }
 
     /// True if a file must not be decoded in this process.
     func isUsed(for source: ImageSource) -> Bool {
-        isUsed(for: configuration.formats == nil ? nil : try? source.format())
+        isUsed(for: configuration.formats == nil && !isOptional ? nil : try? source.format())
     }
 
     var isOptional: Bool { configuration.isOptional }
