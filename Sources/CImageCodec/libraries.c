@@ -135,8 +135,13 @@ bool icodec_open_libwebp(icodec_error *error) { return open_webp(error) && open_
 bool icodec_open_libwebpmux(icodec_error *error) { return open_webp(error) && open_webpmux(error); }
 bool icodec_open_liblcms(icodec_error *error) { return open_lcms(error); }
 bool icodec_open_libavif(icodec_error *error) { return open_avif(error); }
-bool icodec_open_libheif(icodec_error *error) { return open_de265(error) && open_heif(error); }
 bool icodec_open_libgif(icodec_error *error) { return open_gif(error); }
+
+bool icodec_open_libheif(icodec_error *error) {
+    return (open_de265(error) && open_heif(error)) ||
+        icodec_fail(
+               error, ICODEC_UNSUPPORTED, -1, "HEIF needs libheif and libde265 (Debian package libheif1), which cannot be opened");
+}
 
 bool icodec_open_libjxl(icodec_error *error) {
     return open_jxl(error) ||
