@@ -13,7 +13,9 @@ enum RasterSignature {
 
     /// True if the bytes begin with a list of icons or cursors whose first entry points behind the list.
     static func isICO(_ bytes: [UInt8]) -> Bool {
-        guard bytes.count >= 22, bytes.starts(with: [0, 0, 1, 0]) || bytes.starts(with: [0, 0, 2, 0]), bytes[9] == 0,
+        // .NET writes 255 as the reserved byte.
+        guard bytes.count >= 22, bytes.starts(with: [0, 0, 1, 0]) || bytes.starts(with: [0, 0, 2, 0]),
+            bytes[9] == 0 || bytes[9] == 255,
             let count = number(bytes, 4, 2), count > 0, let length = number(bytes, 14, 4), length > 0,
             let start = number(bytes, 18, 4), start >= 6 + 16 * count
         else { return false }

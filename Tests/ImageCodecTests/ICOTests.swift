@@ -73,7 +73,13 @@ import Testing
         var cursor = list
         (cursor[2], cursor[10], cursor[12]) = (2, 9, 7)
         #expect(ImageFormat.detect(cursor) == .ico)
-        for (place, value) in [(2, 3), (4, 0), (4, 2), (9, 1), (10, 2), (12, 7), (14, 0), (18, 6)] as [(Int, UInt8)] {
+        var reserved = list
+        reserved[9] = 255
+        #expect(ImageFormat.detect(reserved) == .ico)
+        let values: [(Int, UInt8)] = [
+            (2, 3), (4, 0), (4, 2), (9, 1), (9, 254), (10, 2), (12, 7), (14, 0), (18, 6),
+        ]
+        for (place, value) in values {
             var wrong = list
             wrong[place] = value
             #expect(ImageFormat.detect(wrong) == nil, "\(value) at \(place)")
