@@ -102,7 +102,7 @@ static atomic_bool allows_worker_formats;
 void icodec_allow_worker_formats(void) { allows_worker_formats = true; }
 
 bool icodec_is_allowed_here(const char *format, icodec_error *error) {
-    return allows_worker_formats ? true : icodec_fail(error, ICODEC_UNSUPPORTED, -1, "%s is decoded in worker processes only", format);
+    return allows_worker_formats ? true : icodec_fail(error, ICODEC_UNAVAILABLE, -1, "%s is decoded in worker processes only", format);
 }
 
 size_t icodec_exif_start(const uint8_t *block, size_t count) {

@@ -119,7 +119,7 @@ typedef struct {
 
 extern icodec_jxl_calls icodec_libjxl;
 
-/// A library that is not installed is ICODEC_UNSUPPORTED.
+/// A library that is not installed is ICODEC_UNAVAILABLE.
 bool icodec_open_libjxl(icodec_error *error);
 
 #ifndef ICODEC_LOADS_LIBRARIES

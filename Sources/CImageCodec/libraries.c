@@ -140,17 +140,17 @@ bool icodec_open_libgif(icodec_error *error) { return open_gif(error); }
 bool icodec_open_libheif(icodec_error *error) {
     return (open_de265(error) && open_heif(error)) ||
         icodec_fail(
-               error, ICODEC_UNSUPPORTED, -1, "HEIF needs libheif and libde265 (Debian package libheif1), which cannot be opened");
+               error, ICODEC_UNAVAILABLE, -1, "HEIF needs libheif and libde265 (Debian package libheif1), which cannot be opened");
 }
 
 bool icodec_open_libjxl(icodec_error *error) {
     return open_jxl(error) ||
-        icodec_fail(error, ICODEC_UNSUPPORTED, -1, "JPEG XL needs libjxl (Debian package libjxl0.7), which cannot be opened");
+        icodec_fail(error, ICODEC_UNAVAILABLE, -1, "JPEG XL needs libjxl (Debian package libjxl0.7), which cannot be opened");
 }
 
 bool icodec_open_libtiff(icodec_error *error) {
     return open_tiff(error) ||
-        icodec_fail(error, ICODEC_UNSUPPORTED, -1, "TIFF needs libtiff (Debian package libtiff6), which cannot be opened");
+        icodec_fail(error, ICODEC_UNAVAILABLE, -1, "TIFF needs libtiff (Debian package libtiff6), which cannot be opened");
 }
 
 void icodec_open_libraries(void) {

@@ -41,6 +41,8 @@ public struct ImageCodecError: Error, Sendable, Hashable {
     public var offset: Int?
     /// The reason, one clause.
     public var reason: String
+    /// True for an `unsupportedFormat` of which not the file is the reason, but the process: it lacks a library, or is not a worker.
+    package var isOfProcess = false
 
     public init(_ code: Code, format: ImageFormat? = nil, offset: Int? = nil, _ reason: String) {
         self.code = code
@@ -75,7 +77,7 @@ extension ImageCodecError {
     init(_ error: icodec_error, format: ImageFormat?) {
         let code: Code =
             switch Int(error.code) {
-            case Int(ICODEC_UNSUPPORTED): .unsupportedFormat
+            case Int(ICODEC_UNSUPPORTED), Int(ICODEC_UNAVAILABLE): .unsupportedFormat
             case Int(ICODEC_TRUNCATED): .truncated
             case Int(ICODEC_LIMIT): .limitExceeded
             case Int(ICODEC_MEMORY): .outOfMemory
@@ -88,5 +90,6 @@ extension ImageCodecError {
             String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         }
         self.init(code, format: format, offset: error.offset < 0 ? nil : Int(error.offset), reason)
+        isOfProcess = Int(error.code) == Int(ICODEC_UNAVAILABLE)
     }
 }

@@ -1,3 +1,4 @@
+import CImageCodec
 import Testing
 
 @testable import ImageCodec
@@ -78,6 +79,14 @@ import Testing
     func `each format that is written has an encoder of the package`(format: ImageFormat) {
         #expect([ImageEncoder.jpeg(), .png(), .webp(), .avif(), .gif()].contains { $0.format == format })
         #expect(format.isSupported)
+    }
+
+    @Test(arguments: [(Int(ICODEC_UNSUPPORTED), false), (Int(ICODEC_UNAVAILABLE), true)])
+    func `an unsupported file differs from a process that does not read its format`(number: Int, isOfProcess: Bool) {
+        var failure = icodec_error()
+        failure.code = Int32(number)
+        let error = ImageCodecError(failure, format: .tiff)
+        #expect(error.code == .unsupportedFormat && error.isOfProcess == isOfProcess)
     }
 
     @Test func `the header describes an image`() throws {

@@ -87,15 +87,16 @@ struct WireFieldTests {
         (header.profile, header.exif, header.orientation) = ([1, 2], ExifBlock([9, 9]), .left)
         header.composesFrames = true
         try checkFields(of: header, over: .none, but: ["registered"])
-        try checkFields(
-            of:
-                ImageCodecError(.truncated, format: .gif, offset: 12, "a reason"), over: ImageCodecError(.failed, ""))
+        var error = ImageCodecError(.truncated, format: .gif, offset: 12, "a reason")
+        error.isOfProcess = true
+        try checkFields(of: error, over: ImageCodecError(.failed, ""))
         for code: ImageCodecError.Code in [
             .unsupportedFormat, .corrupt, .limitExceeded, .outOfMemory, .unreadable, .invalidArgument, .cancelled,
             .crashed, .unavailable,
         ] {
             try checkFields(
-                of: ImageCodecError(code, "a reason"), over: ImageCodecError(.failed, ""), but: ["format", "offset"])
+                of: ImageCodecError(code, "a reason"), over: ImageCodecError(.failed, ""),
+                but: ["format", "offset", "isOfProcess"])
         }
         for format in ImageFormat.allCases where format != .jpeg { try checkFields(of: format, over: .jpeg) }
     }

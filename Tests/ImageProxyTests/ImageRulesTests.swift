@@ -179,16 +179,20 @@ struct ImageFailureTests {
 
     @Test func `an unsupported kind of a known format is named, and other bytes are reported as no image`() {
         let missing = "TIFF needs libtiff (Debian package libtiff6), which cannot be opened"
-        let table: [(ImageFormat?, String, String, String)] = [
-            (.jpeg, "", "unsupported-format", "The original is JPEG of a kind that is not supported."),
-            (.tiff, missing, "unsupported-format", "The original is TIFF; \(missing)."),
+        let forbidden = "TIFF is decoded in worker processes only"
+        let table: [(ImageFormat?, String, Bool, String, String)] = [
+            (.jpeg, "", false, "unsupported-format", "The original is JPEG of a kind that is not supported."),
+            (.tiff, "a kind", false, "unsupported-format", "The original is TIFF of a kind that is not supported."),
+            (.tiff, missing, true, "unsupported-format", "The original is TIFF; \(missing)."),
+            (.tiff, forbidden, true, "unsupported-format", "The original is TIFF; \(forbidden)."),
             (
-                nil, "", "not-an-image",
+                nil, "", false, "not-an-image",
                 "The original is not a JPEG, PNG, WebP, GIF, AVIF, HEIF, JPEG XL, TIFF, BMP or ICO image."
             ),
         ]
-        for (format, reason, name, words) in table {
-            let cause = ImageCodecError(.unsupportedFormat, format: format, reason)
+        for (format, reason, isOfProcess, name, words) in table {
+            var cause = ImageCodecError(.unsupportedFormat, format: format, reason)
+            cause.isOfProcess = isOfProcess
             let response = Response(
                 imageFailure: ImageCacheError(.undecodable(.unsupportedFormat), url: "/a", message: "", cause: cause))
             guard response.head.status.code == 415, case .bytes(let bytes) = response.body else {

@@ -142,6 +142,7 @@ import Testing
         }
         let refused = try #require(try Client(plain.port).get("/image/w=90/photo"))
         #expect(refused.status == 415 && refused.text.contains("unsupported-format"), "\(refused.text)")
+        #expect(refused.text.contains("is decoded in worker processes only"), "\(refused.text)")
     }
 
     @Test func `a TIFF, a BMP and an icon become a format that the client accepts, and TIFF needs workers`()

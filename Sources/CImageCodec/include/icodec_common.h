@@ -14,6 +14,7 @@ enum {
     ICODEC_IO,
     ICODEC_INTERNAL,
     ICODEC_CANCELLED, // nobody wants the result any more
+    ICODEC_UNAVAILABLE, // a format that this process does not read: it lacks the library, or may not
 };
 
 typedef struct {
@@ -31,7 +32,7 @@ typedef struct {
 /// Opens all libraries that are installed, and no other afterwards: for a process that will not be able to.
 void icodec_open_libraries(void);
 
-/// Lets this process decode HEIF and JPEG XL: a worker that can do no harm, or a test. Elsewhere they are ICODEC_UNSUPPORTED.
+/// Lets this process decode HEIF, JPEG XL and TIFF: a worker that can do no harm, or a test. Other processes return ICODEC_UNAVAILABLE.
 void icodec_allow_worker_formats(void);
 
 /// CPU seconds of the calling thread.

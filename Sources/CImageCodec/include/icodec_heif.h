@@ -6,7 +6,7 @@
 typedef struct icodec_heif icodec_heif;
 
 /// Opens the primary image of an HEIF with HEVC, and reads its container. `bytes` are in use until it is closed. Thumbnails, depth maps and the
-/// other images of a burst are not looked at. Outside of worker processes it is ICODEC_UNSUPPORTED (icodec_allow_worker_formats), because libheif
+/// other images of a burst are not looked at. Outside of worker processes it is ICODEC_UNAVAILABLE (icodec_allow_worker_formats), because libheif
 /// has had defects that a file of a stranger could use.
 icodec_heif *icodec_heif_open(const uint8_t *bytes, size_t count, const icodec_limits *limits, icodec_error *error);
 

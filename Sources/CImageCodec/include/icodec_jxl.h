@@ -6,7 +6,7 @@
 typedef struct icodec_jxl icodec_jxl;
 
 /// Opens a JPEG XL, a codestream or a container, and reads its header. `bytes` are in use until it is closed. Outside of worker processes it is
-/// ICODEC_UNSUPPORTED (icodec_allow_worker_formats), because a call of libjxl has no limit on its memory and time.
+/// ICODEC_UNAVAILABLE (icodec_allow_worker_formats), because a call of libjxl has no limit on its memory and time.
 icodec_jxl *icodec_jxl_open(const uint8_t *bytes, size_t count, const icodec_limits *limits, icodec_error *error);
 
 /// The size is that of the upright image.

@@ -3,7 +3,7 @@
 
 #include "icodec_common.h"
 
-/// A TIFF. Outside of worker processes it is ICODEC_UNSUPPORTED (icodec_allow_worker_formats), because libtiff has had defects that a file of a
+/// A TIFF. Outside of worker processes it is ICODEC_UNAVAILABLE (icodec_allow_worker_formats), because libtiff has had defects that a file of a
 /// stranger could use.
 typedef struct icodec_tiff icodec_tiff;
 

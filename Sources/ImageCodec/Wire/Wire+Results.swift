@@ -24,6 +24,7 @@ extension ImageCodecError: WireCodable {
         try coder.code(&format, from: .jpeg)
         try coder.code(&offset)
         try coder.code(&reason)
+        try coder.code(&isOfProcess)
     }
 }
 

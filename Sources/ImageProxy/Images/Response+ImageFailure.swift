@@ -73,8 +73,7 @@ extension Response {
         guard let cause, let format = cause.format else {
             return .failure(415, "not-an-image", "The original is not a \(mostFormats) or ICO image.")
         }
-        // A missing library is the server's fault, and its reason names the package.
-        if format.isSupported, cause.reason.contains("(Debian package ") {
+        if cause.isOfProcess {
             return .failure(415, "unsupported-format", "The original is \(format.name); \(cause.reason).")
         }
         return .failure(
