@@ -6,7 +6,7 @@
 
 // Reads BMPs without a library. Every position is counted in 64 bits, and compared with the length of the file before it is read.
 
-enum { file_header = 14, core_header = 12 };
+enum { file_header = 14, core_header = 12, v5_header = 124, profile_embedded = 0x4D424544 };
 
 enum {
     bi_rgb,
@@ -35,6 +35,8 @@ struct icodec_bmp {
     channel channels[4];
     uint8_t colors[256][4];
     const uint8_t *mask; // of an icon's transparent pixels, or NULL
+    const uint8_t *profile; // or NULL
+    size_t profile_size;
     uint8_t *indices; // of runs, in the order of the file
     uint32_t row;
 };
@@ -128,13 +130,22 @@ static void take_colors(icodec_bmp *bmp, uint64_t start, uint64_t count, uint32_
     }
 }
 
+/// Finds the profile that a header of version 5 names. One that ends behind the file is not used.
+static void take_profile(icodec_bmp *bmp, size_t start) {
+    const uint8_t *header = bmp->bytes + start;
+    uint64_t place = u32(header + 112), size = u32(header + 116), rest = bmp->count - start;
+    if (u32(header + 56) != profile_embedded || place > rest || size > rest - place || size > bmp->limits.ancillary) return;
+    bmp->profile = header + place;
+    bmp->profile_size = (size_t)size;
+}
+
 /// Reads all before the pixels, from the position of the header behind the file header.
 static bool parse(icodec_bmp *bmp, size_t start, icodec_error *error) {
     if (bmp->count < start + core_header) return fail_short(error);
     const uint8_t *header = bmp->bytes + start;
     uint32_t size = u32(header);
     bool is_core = size == core_header;
-    if (!is_core && size != 40 && size != 52 && size != 56 && size != 64 && size != 108 && size != 124)
+    if (!is_core && size != 40 && size != 52 && size != 56 && size != 64 && size != 108 && size != v5_header)
         return fail(error, "a header of an unknown length");
     if (bmp->count - start < size) return fail_short(error);
     if (!take_size(bmp, header, is_core, error)) return false;
@@ -157,6 +168,7 @@ static bool parse(icodec_bmp *bmp, size_t start, icodec_error *error) {
     if (bmp->pixels < end) return fail(error, "pixels within the header");
     if (bmp->bits <= 8) take_colors(bmp, end, used, color);
     bmp->line = ((uint64_t)bmp->width * bmp->bits + 31) / 32 * 4;
+    if (size == v5_header) take_profile(bmp, start);
     return true;
 }
 
@@ -196,6 +208,8 @@ void icodec_bmp_describe(const icodec_bmp *bmp, icodec_description *description)
     description->bit_depth = bmp->bits <= 8 ? bmp->bits : bmp->bits == 16 ? 5 : 8;
     description->frames = 1;
     description->says_srgb = true;
+    description->icc = bmp->profile;
+    description->icc_size = bmp->profile_size;
     description->decoded_bytes = has_runs(bmp) ? (uint64_t)bmp->width * bmp->height : 0;
 }
 

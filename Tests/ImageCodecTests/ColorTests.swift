@@ -81,6 +81,38 @@ import Testing
         return ImageSource(Array(file.prefix(2)) + [0xFF, 0xE2] + length + content + Array(file.dropFirst(2)))
     }
 
+    /// A BMP of version 5 whose header names a profile behind the pixels.
+    private static func bmp(
+        with profile: [UInt8], kind: Int = 0x4D42_4544, missing: Int = 0
+    ) throws -> ImageSource {
+        var file = try Corpus.shared.bytes("bmp/gen__bits32_alpha_v5.bmp")
+        for (place, value) in [(56, kind), (112, file.count - 14), (116, profile.count)] {
+            file.replaceSubrange(14 + place..<18 + place, with: number(value).reversed())
+        }
+        return ImageSource(file + profile.dropLast(missing))
+    }
+
+    @Test func `an embedded profile of a BMP is converted or kept, within the file and the limit`() throws {
+        let profile = Self.profile("RGB ")
+        let stored = try decode("bmp/gen__bits32_alpha_v5.bmp", keeping: false)
+        var keeping = ImageDecoder()
+        keeping.color = .keepProfile
+        let kept = try keeping.decode(Self.bmp(with: profile))
+        #expect(kept.profile == profile && kept.meanDifference(from: stored) == 0)
+        let converted = try ImageDecoder().decode(Self.bmp(with: profile))
+        #expect(converted.profile == nil && converted.meanDifference(from: stored) > 1)
+        // A linked profile is the name of a file.
+        for source in [
+            try Self.bmp(with: profile, missing: 1), try Self.bmp(with: profile, kind: 0x4C49_4E4B),
+            try Self.bmp(with: []),
+        ] {
+            #expect(try keeping.decode(source).profile == nil)
+            #expect(try ImageDecoder().decode(source).meanDifference(from: stored) == 0)
+        }
+        keeping.limits.ancillary = profile.count - 1
+        #expect(try keeping.decode(Self.bmp(with: profile)).profile == nil)
+    }
+
     @Test(arguments: ["GRAY", "RGB ", "CMYK"], [false, true])
     func `a profile of RGB is kept with the stored pixels, and one of gray is converted`(
         space: String, isGray: Bool
