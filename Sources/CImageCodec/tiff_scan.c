@@ -42,10 +42,13 @@ static bool read_entry(const scan *scan, uint64_t at, icodec_tiff_directory *dir
     bool is_needed = bytes > wide && (tag < 32768 || tag == 34675);
     uint64_t start = is_needed ? number(scan, place, wide) : 0;
     if (is_needed && (start > scan->count || scan->count - start < bytes)) return fail_short(error);
-    bool is_number = (size == 1 || size == 2 || size == 4 || size == wide) && count > 0;
-    uint64_t value = is_number ? number(scan, place, size) : 0;
+    // The first one, where libtiff accepts several.
+    bool has_value = size && count && (is_needed || bytes <= wide);
+    uint64_t value = has_value ? number(scan, is_needed ? start : place, size) : 0;
     if (tag == 254 && (value & 1))
         return icodec_fail(error, ICODEC_UNSUPPORTED, -1, "a TIFF whose first image is a preview, such as a camera's raw file");
+    // libtiff parses it when it opens the file.
+    if (tag == 259 && value == 6) return icodec_fail(error, ICODEC_UNSUPPORTED, -1, "a TIFF with the old kind of JPEG");
     uint32_t *side = tag == 256 ? &directory->width : tag == 257 ? &directory->height : NULL;
     if (side && *side == 0) *side = value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
     return true;

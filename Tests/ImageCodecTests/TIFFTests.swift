@@ -150,6 +150,16 @@ import Testing
         #expect(code(changed(273, to: 60_000)) == .truncated)
     }
 
+    @Test func `the old kind of JPEG is refused before libtiff opens the file`() {
+        // One for each sample is allowed, too.
+        var several = directory(gray.map { $0.tag == 259 ? (tag: 259, type: 3, count: 3, value: 130) : $0 })
+        for place in [130, 132, 134] { several[place] = 6 }
+        for file in [changed(259, to: 6), several] {
+            let error = #expect(throws: ImageCodecError.self) { try ImageDecoder().decode(ImageSource(file)) }
+            #expect(error?.code == .unsupportedFormat && error?.reason == "a TIFF with the old kind of JPEG")
+        }
+    }
+
     @Test(arguments: [(60_000, 60_000), (1 << 20, 1 << 21), ((1 << 32) - 2, 1 << 31)] as [(Int, Int)])
     func `tiles that take more memory than allowed are refused before they are read`(width: Int, height: Int) throws {
         let file = HostileImages.tiff(tile: (width, height))
