@@ -49,8 +49,11 @@ public struct ImageFormat: Sendable, Hashable, CaseIterable, CustomStringConvert
     /// True for the formats that the package itself reads.
     public var isSupported: Bool { decoding != nil }
 
-    /// The formats that are decoded in worker processes only. A registered decoder of an application comes before the package's.
+    /// The formats that are decoded in worker processes only.
     package static let inWorkersOnly: Set<ImageFormat> = [.heif, .jpegXL, .tiff]
+
+    /// The formats for which a registered decoder of an application comes before the package's.
+    static let replaceable = inWorkersOnly.union([.bmp, .ico])
 
     /// True for the formats that the package itself writes.
     public var isWritten: Bool { ImageEncoder.ownFormats.contains(self) }

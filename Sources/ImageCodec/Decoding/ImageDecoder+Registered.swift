@@ -5,7 +5,7 @@ extension ImageDecoder {
     func registeredDecoder(of source: ImageSource) throws(ImageCodecError) -> (any ImageDecoding)? {
         guard !registered.isEmpty, source.byteCount > 0 else { return nil }
         let start = try source.prefix(ImageFormat.signatureLength)
-        if let format = ImageFormat.detect(start), format.isSupported, !ImageFormat.inWorkersOnly.contains(format) {
+        if let format = ImageFormat.detect(start), format.isSupported, !ImageFormat.replaceable.contains(format) {
             return nil
         }
         return registered.first { $0.canDecode(start) }

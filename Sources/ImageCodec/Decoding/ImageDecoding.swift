@@ -1,8 +1,8 @@
 /// A decoder of a format that the package does not decode itself.
 ///
 /// Registered in the configuration of a cache, it decodes the files whose first bytes it recognises. The package always decodes JPEG, PNG,
-/// WebP, GIF, AVIF, BMP and ICO itself, but HEIF, JPEG XL and TIFF, which need worker processes, only if no registered decoder does. Images of a
-/// registered decoder are resized, processed, kept in memory and stored like all others, within the same limits:
+/// WebP, GIF and AVIF itself, but HEIF, JPEG XL, TIFF, BMP and ICO only if no registered decoder does. Images of a registered decoder are
+/// resized, processed, kept in memory and stored like all others, within the same limits:
 ///
 /// * The size in the header is checked against ``DecodingLimits/pixels`` and ``DecodingLimits/side``, and the memory against
 ///   ``DecodingLimits/memory``, before ``decode(_:within:)`` is called.

@@ -75,11 +75,33 @@ import Testing
         #expect(error?.code == .undecodable(.unsupportedFormat))
     }
 
-    @Test func `a registered decoder comes before the package's where that needs worker processes`() async throws {
+    /// The first bytes of files, and true if a registered decoder comes before the package's.
+    private static let starts: [(ImageFormat, [UInt8], Bool)] = [
+        (.jpegXL, [0xFF, 0x0A, 0, 0], true), (.tiff, [0x49, 0x49, 42, 0, 8, 0, 0, 0], true),
+        (.heif, fileType("heic"), true),
+        (
+            .bmp,
+            [0x42, 0x4D, 0, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 24, 0],
+            true
+        ),
+        (.ico, [0, 0, 1, 0, 1, 0, 16, 16, 0, 0, 1, 0, 32, 0, 1, 0, 0, 0, 22, 0, 0, 0], true),
+        (.jpeg, [0xFF, 0xD8, 0xFF], false), (.png, [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], false),
+        (.webp, Array("RIFF\0\0\0\0WEBP".utf8), false), (.gif, Array("GIF89a".utf8), false),
+        (.avif, fileType("avif"), false),
+    ]
+
+    private static func fileType(_ brand: String) -> [UInt8] {
+        [0, 0, 0, 16] + Array("ftyp\(brand)".utf8) + [0, 0, 0, 0]
+    }
+
+    @Test(arguments: starts)
+    func `a registered decoder comes before the package's, except for JPEG, PNG, WebP, GIF and AVIF`(
+        format: ImageFormat, file: [UInt8], isReplaceable: Bool
+    ) async throws {
         struct Own: ImageDecoding {
-            let format = ImageFormat.jpegXL
+            let format: ImageFormat
             let identity = "own-1"
-            func canDecode(_ start: [UInt8]) -> Bool { start.starts(with: [0xFF, 0x0A]) }
+            func canDecode(_ start: [UInt8]) -> Bool { true }
             func header(of source: ImageSource) throws(ImageCodecError) -> DecodingHeader {
                 DecodingHeader(width: 3, height: 2)
             }
@@ -89,13 +111,17 @@ import Testing
                 }
             }
         }
-        let file: [UInt8] = [0xFF, 0x0A, 0, 0]
-        let own = try bench(file, decoders: [Own()])
-        let image = try await own.cache.image(for: Bench.url).image
-        #expect((image.width, image.height) == (3, 2))
+        #expect(ImageFormat.detect(file) == format)
+        let own = try bench(file, decoders: [Own(format: format)])
+        if isReplaceable {
+            let image = try await own.cache.image(for: Bench.url).image
+            #expect((image.width, image.height) == (3, 2))
+        } else {
+            await #expect(throws: ImageCacheError.self) { try await own.cache.image(for: Bench.url) }
+        }
+        // Without it, the package reads the file, which has no pixels.
         let other = try bench(file)
-        let error = await #expect(throws: ImageCacheError.self) { try await other.cache.image(for: Bench.url) }
-        #expect(error?.code == .undecodable(.unsupportedFormat))
+        await #expect(throws: ImageCacheError.self) { try await other.cache.image(for: Bench.url) }
     }
 
     @Test func `the limits hold for a registered decoder, before its pixels are decoded`() async throws {
