@@ -41,6 +41,18 @@ public struct ImageFormat: Sendable, Hashable, CaseIterable, CustomStringConvert
         self = format
     }
 
+    /// Media types that are not registered, or of a kind of the format, but that servers send.
+    private static let otherMediaTypes: [String: ImageFormat] = [
+        "image/jpg": .jpeg, "image/heic": .heif, "image/x-ms-bmp": .bmp, "image/x-icon": .ico,
+    ]
+
+    /// The recognized format with a media type in lowercase.
+    package init?(mediaType: String) {
+        let registered = Self.allCases.first { $0.mediaType == mediaType }
+        guard let format = registered ?? Self.otherMediaTypes[mediaType] else { return nil }
+        self = format
+    }
+
     public static func == (left: Self, right: Self) -> Bool { left.name == right.name }
     public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 

@@ -81,6 +81,15 @@ import Testing
         #expect(format.isSupported)
     }
 
+    @Test func `a format is known by its media type, and by others that servers send`() {
+        for format in ImageFormat.allCases { #expect(ImageFormat(mediaType: format.mediaType) == format) }
+        let others: [(String, ImageFormat?)] = [
+            ("image/jpg", .jpeg), ("image/heic", .heif), ("image/x-ms-bmp", .bmp), ("image/x-icon", .ico),
+            ("image/x", nil), ("", nil),
+        ]
+        for (type, format) in others { #expect(ImageFormat(mediaType: type) == format, "\(type)") }
+    }
+
     @Test(arguments: [(Int(ICODEC_UNSUPPORTED), false), (Int(ICODEC_UNAVAILABLE), true)])
     func `an unsupported file differs from a process that does not read its format`(number: Int, isOfProcess: Bool) {
         var failure = icodec_error()

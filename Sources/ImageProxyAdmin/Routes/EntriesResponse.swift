@@ -48,7 +48,7 @@ extension EntriesResponse.Entry {
             etag = fields?[.eTag].map(MaskedText.visible)
             vary = fields?[.vary].map(MaskedText.visible)
         }
-        if let type, ImageFormat.allCases.contains(where: { $0.isSupported && $0.mediaType == type }) {
+        if let type, ImageFormat(mediaType: type)?.isSupported == true {
             preview = "api/entries/\(id)/thumbnail"
         }
     }
