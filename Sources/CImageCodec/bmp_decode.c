@@ -51,13 +51,13 @@ static bool fail_short(icodec_error *error) {
 
 static bool fail(icodec_error *error, const char *reason) { return icodec_fail(error, ICODEC_CORRUPT, -1, "%s", reason); }
 
-/// Sets up a channel whose bits stand side by side.
+/// Sets up a channel whose bits are adjacent.
 static bool set_channel(channel *channel, uint32_t mask, icodec_error *error) {
     *channel = (struct channel){0};
     channel->mask = mask;
     if (mask == 0) return true;
     uint32_t low = (uint32_t)__builtin_ctz(mask), ones = mask >> low;
-    if (ones & (ones + 1)) return fail(error, "a colour whose bits do not stand side by side");
+    if (ones & (ones + 1)) return fail(error, "a colour whose bits are not adjacent");
     uint32_t width = (uint32_t)__builtin_popcount(mask);
     channel->shift = width > 8 ? low + width - 8 : low;
     uint32_t largest = width > 8 ? 255 : ones;
@@ -155,7 +155,7 @@ static bool parse(icodec_bmp *bmp, size_t start, icodec_error *error) {
     uint64_t end = start + size, used = is_core ? 0 : u32(header + 32);
     bool has_masks = bmp->compression == bi_bitfields || bmp->compression == bi_alphabitfields;
     uint32_t masks = !has_masks ? 0 : size >= 56 || bmp->compression == bi_alphabitfields ? 4 : 3;
-    // Those of the oldest header stand behind it.
+    // The masks follow a header that does not contain them.
     if (has_masks && size < 56) {
         uint64_t behind = (uint64_t)start + 40 + masks * 4;
         if (behind > end) end = behind;

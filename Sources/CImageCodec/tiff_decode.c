@@ -138,7 +138,7 @@ static bool is_read(uint16_t compression) {
     }
 }
 
-/// Colours of 16 bits, or of 8 in files of writers that mistook them.
+/// Reads a palette of 16-bit values. Some writers wrongly store 8-bit values.
 static bool take_colors(icodec_tiff *tiff, icodec_error *error) {
     uint16_t *channels[3];
     if (!TIFFGetField(tiff->tif, TIFFTAG_COLORMAP, &channels[0], &channels[1], &channels[2]))
@@ -268,8 +268,7 @@ static uint64_t values_size(const icodec_tiff *tiff) {
     return (uint64_t)(tiff->tile_width > tiff->width ? tiff->tile_width : tiff->width) * tiff->samples;
 }
 
-/// The bytes that libtiff keeps of the header, and a strip that it copies to reverse its bits; those of its decoders, of which libjpeg may have
-/// 10 MiB; rows, and a band.
+/// The memory for decoding: libtiff's copy of the header, a strip with reversed bits, the codec's state (libjpeg: up to 10 MiB), rows and a band.
 static uint64_t decoded_bytes(const icodec_tiff *tiff) {
     uint16_t order = FILLORDER_MSB2LSB;
     TIFFGetFieldDefaulted(tiff->tif, TIFFTAG_FILLORDER, &order);
@@ -294,7 +293,7 @@ static bool parse(icodec_tiff *tiff, icodec_error *error) {
     tiff->message[0] = 0;
     TIFFGetField(tiff->tif, TIFFTAG_IMAGEWIDTH, &tiff->width);
     TIFFGetField(tiff->tif, TIFFTAG_IMAGELENGTH, &tiff->height);
-    // Nothing else is decoded than what was checked.
+    // libtiff must use the size that was checked.
     if (tiff->width != tiff->directory.width || tiff->height != tiff->directory.height)
         return icodec_fail(error, ICODEC_CORRUPT, -1, "sizes that contradict each other");
     return take_kind(tiff, error) && (tiff->kind != as_converted || take_converter(tiff, error)) && take_parts(tiff, error) &&
