@@ -16,7 +16,10 @@ struct SizingOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "With cover and contain: center, top, left, bottom-right …, '30%,70%'; with cover also entropy or attention.",
+            """
+            With cover and contain: center, top, left, bottom-right …, '30%,70%' or 0.3x0.7; with cover also entropy, \
+            attention or auto, the same.
+            """,
             valueName: "where"))
     var position = Position(.center)
 
