@@ -139,8 +139,7 @@ bool icodec_open_libgif(icodec_error *error) { return open_gif(error); }
 
 bool icodec_open_libheif(icodec_error *error) {
     return (open_de265(error) && open_heif(error)) ||
-        icodec_fail(
-               error, ICODEC_UNAVAILABLE, -1, "HEIF needs libheif and libde265 (Debian package libheif1), which cannot be opened");
+        icodec_fail(error, ICODEC_UNAVAILABLE, -1, "HEIF needs libheif and libde265 (Debian package libheif1), which cannot be opened");
 }
 
 bool icodec_open_libjxl(icodec_error *error) {
