@@ -30,6 +30,7 @@ let package = Package(
         .library(name: "HTTPCaching", targets: ["HTTPCaching", "HTTPSemantics"]),
         .library(name: "MemoryCache", targets: ["MemoryCache"]),
         .library(name: "RecordLists", targets: ["RecordLists"]),
+        .library(name: "Fleet", targets: ["Fleet"]),
         .library(name: "ImageCacheTesting", targets: ["ImageCacheTesting"]),
         .executable(name: "imgcache", targets: ["imgcache"]),
         .executable(name: "imgcache-server", targets: ["imgcache-server"]),
@@ -116,9 +117,18 @@ let package = Package(
             dependencies: [
                 "CXXHash", "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCodec",
                 "ImageEffects", "ConcurrencyPrimitives", "JSONParsing",
-                "MemoryCache", "RemoteStore", "TextIdentity", "Transfer", "Units", "WorkerProcesses", httpTypes,
+                "MemoryCache", "TextIdentity", "Transfer", "Units", "WorkerProcesses", httpTypes,
                 logging,
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
+            ],
+            swiftSettings: strict
+        ),
+        // A bucket that machines share.
+        .target(
+            name: "Fleet",
+            dependencies: [
+                "ConcurrencyPrimitives", "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCache",
+                "RemoteStore", "TextIdentity", "Transfer", httpTypes, logging,
             ],
             swiftSettings: strict
         ),
@@ -140,7 +150,7 @@ let package = Package(
         .executableTarget(
             name: "imgcache",
             dependencies: [
-                "DiskStore", "Digests", "DownloadLists", "HTTPSemantics", "ImageCache", "ImageCodec",
+                "DiskStore", "Digests", "DownloadLists", "Fleet", "HTTPSemantics", "ImageCache", "ImageCodec",
                 "ImageEffects",
                 "ConcurrencyPrimitives", "JSONParsing", "ProcessLimits", "ProgramVersion", "RecordLists", "RemoteStore",
                 "TextIdentity",
@@ -172,7 +182,7 @@ let package = Package(
         .target(
             name: "ImageProxyAdmin",
             dependencies: [
-                "Digests", "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy",
+                "Digests", "Fleet", "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageProxy",
                 "ConcurrencyPrimitives", "Units",
                 httpTypes,
                 logging,
@@ -186,7 +196,7 @@ let package = Package(
         .executableTarget(
             name: "imgcache-server",
             dependencies: [
-                "CLinux", "Digests", "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageCodec",
+                "CLinux", "Digests", "Fleet", "HTTPCaching", "HTTPSemantics", "HTTPServer", "ImageCache", "ImageCodec",
                 "ImageProxy",
                 "ImageProxyAdmin", "ConcurrencyPrimitives", "JSONParsing", "ProcessLimits", "ProgramVersion",
                 "RemoteStore", "Transfer",
@@ -274,9 +284,16 @@ let package = Package(
             dependencies: [
                 "CacheTestSupport", "Digests", "DiskStore", "HTTPCaching", "HTTPSemantics", "ImageCache",
                 "ImageCacheTesting", "ImageCodec", "ImageEffects",
-                "ConcurrencyPrimitives", "MemoryCache", "RemoteStore",
+                "ConcurrencyPrimitives", "MemoryCache",
                 "TestSupport", "TextIdentity",
                 "Transfer", "WorkerProcesses", httpTypes,
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "FleetTests",
+            dependencies: [
+                "CacheTestSupport", "ConcurrencyPrimitives", "Digests", "Fleet", "HTTPSemantics", "ImageCache",
+                "ImageCacheTesting", "RemoteStore", "TestSupport", "Transfer", httpTypes,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -298,7 +315,7 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "CSQLite", "CacheTestSupport", "DiskStore", "HTTPCaching", "ImageCache", "ImageCodec",
+                "CSQLite", "CacheTestSupport", "DiskStore", "Fleet", "HTTPCaching", "ImageCache", "ImageCodec",
                 "ConcurrencyPrimitives",
                 "TestSupport",
                 "Transfer", "Units", "imgcache", httpTypes, logging,

@@ -1,5 +1,5 @@
 import ConcurrencyPrimitives
-import DiskStore
+package import DiskStore
 public import FoundationEssentials
 public import HTTPCaching
 import HTTPTypes
@@ -19,7 +19,7 @@ public struct CachedFile: Sendable {
         case network
         /// The origin, which resumed the partial of an earlier run.
         case networkResumed = "network-resumed"
-        /// The store shared with other machines (``DownloadCache/Configuration/remote``), without contacting the origin.
+        /// The store shared with other machines (<doc:Fleet>), without contacting the origin.
         case remote
         /// The disk store, although the response is stale (RFC 9111 section 4.2.4): the policy or `max-stale` allows it, it is being
         /// revalidated in the background (`stale-while-revalidate`), or the origin is unreachable. ``CachedFile/cacheStatus`` has the
@@ -44,7 +44,7 @@ public struct CachedFile: Sendable {
 
     package let body: StoredBody
     /// The generation of the resource. Images derived from the file may be kept while the generation is current.
-    var generation: Generation
+    package internal(set) var generation: Generation
 
     /// True if the file was stored for another request and has the same digest (``FileRequest/reusesEqualBodies``).
     package internal(set) var isDeduplicated = false

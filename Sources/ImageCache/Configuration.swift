@@ -5,7 +5,6 @@ public import HTTPCaching
 public import ImageCodec
 public import Logging
 public import MemoryCache
-public import RemoteStore
 public import Transfer
 
 extension DownloadCache {
@@ -21,9 +20,9 @@ extension DownloadCache {
         /// Default 64. Otherwise a client that invents values could fill the store with variants of one URL.
         public var maxVariants = 64
 
-        /// A store shared with other machines, in which files are looked up before they are requested from the origin. Default: none. See
-        /// <doc:Fleet>.
-        public var remote: RemoteStoreConfiguration?
+        /// A store shared with other machines, in which files are looked up before they are requested from the origin. Default: none. The
+        /// module `Fleet` sets it.
+        package var tier: (any SharedTierConfiguration)?
 
         /// The transport to the origins. Default: a `TransferEngine` of the cache with the limits below. Another transport has its own
         /// limits; the cache shuts it down when it is closed.

@@ -31,6 +31,8 @@ public final class DownloadCache: Sendable {
     let configuration: Configuration
     /// The wall clock of the cache.
     package var now: @Sendable () -> Date { configuration.now }
+    /// The store shared with other machines, if there is one.
+    package var tier: (any SharedTier)? { fetcher.tier }
     /// Created by the first request for an image.
     private let images = Locked<ImagePipeline?>(nil)
     /// Created by the first request for a value, or by the first small file from the store.
@@ -144,12 +146,6 @@ public final class DownloadCache: Sendable {
     /// Stops all running downloads. Received bytes are kept, so that later requests resume.
     public func cancelAll() { fetcher.cancel { _ in true } }
 
-    /// Drops the waiting uploads to the remote store.
-    package func dropUploads() { fetcher.remote?.dropWaiting() }
-
-    /// The statistics of the remote store; `nil` without one.
-    public var remoteStatistics: RemoteStatistics? { fetcher.remote?.statistics }
-
     /// Stops the downloads of a URL, of all users that it may name, for all callers that wait for them.
     public func cancel(_ url: String) {
         let url = URLText.separatingUserinfo(url).url
@@ -161,7 +157,7 @@ public final class DownloadCache: Sendable {
 
     /// Writes pending access dates, ends the transfer thread, and releases the directory. Running downloads fail.
     ///
-    /// - Parameter time: The time limit for pending uploads to the remote store; the rest is dropped. Default: 10 seconds.
+    /// - Parameter time: The time limit for pending uploads to a store shared with other machines; the rest is dropped. Default: 10 seconds.
     public func close(uploadingFor time: Duration = .seconds(10)) async {
         cancelAll()
         await pinKeeper.stop()

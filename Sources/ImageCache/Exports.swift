@@ -52,10 +52,6 @@
 @_exported public import struct MemoryCache.MemoryCacheLimits
 @_exported public import struct MemoryCache.MemoryCacheStatistics
 @_exported public import enum MemoryCache.MemoryPressure
-@_exported public import struct RemoteStore.RemoteConfigurationError
-@_exported public import struct RemoteStore.RemoteStoreConfiguration
-@_exported public import struct RemoteStore.S3Credentials
-@_exported public import struct RemoteStore.S3Location
 @_exported public import struct Transfer.AddressPolicy
 @_exported public import protocol Transfer.HTTPTransport
 @_exported public import struct Transfer.TransferOptions

@@ -122,7 +122,7 @@ public struct FileRequest: Sendable {
 
     /// The entry number of an original that is no longer stored. A derived image provides its validators, so that the origin can confirm it
     /// instead of sending it again. The result may be the file of the derived image.
-    var evictedOriginalID: Int64?
+    package var evictedOriginalID: Int64?
 
     /// The date of `If-Modified-Since` in a request for the changes since then. Its response is not a representation of the resource, and a
     /// 304 fails with `status(304)`. Such a request has its own ``key``.

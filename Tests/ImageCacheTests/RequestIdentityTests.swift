@@ -41,10 +41,6 @@ struct RequestIdentityTests {
             #expect(Set(try requests.map { try ResolvedRequest($0, by: CacheRules()).key }).count == 2, "\(name)")
             #expect(Set(requests.map { ResourceKey($0, by: CacheRules()) }).count == 2, "\(name)")
         }
-        var pending = PendingInvalidations()
-        for text in [composed, decomposed] { pending.add(.init(scope: .url(text, allOwners: true))) }
-        #expect(pending.count == 2)
-        #expect(Set([composed, decomposed].map { RemoteInvalidation.prefix($0) }).count == 2)
     }
 
     @Test func `credentials that differ in bytes that are not text have separate namespaces`() {

@@ -1,5 +1,6 @@
 import CacheTestSupport
 import ConcurrencyPrimitives
+import Fleet
 import Foundation
 import Glibc
 import HTTPCaching

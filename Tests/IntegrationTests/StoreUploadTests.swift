@@ -1,4 +1,5 @@
 import ConcurrencyPrimitives
+import Fleet
 import Foundation
 import ImageCache
 import Logging

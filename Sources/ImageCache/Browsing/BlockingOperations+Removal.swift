@@ -6,7 +6,7 @@ extension BlockingOperations {
     /// Removes all variants of a request's URL, the images derived from them, and its partial.
     package func remove(_ request: FileRequest) throws(ImageCacheError) -> RemovalResult {
         let resolved = try ResolvedRequest(request, by: cache.fetcher.rules)
-        cache.fetcher.remote?.invalidate(
+        cache.fetcher.tier?.invalidate(
             [resolved.key], url: resolved.url, allOwners: resolved.namespace != .shared)
         defer { cache.forgetImages(of: request) }
         return try translating {
@@ -31,28 +31,17 @@ extension BlockingOperations {
             // Nearly all entries are in the shared namespace, where they are found by key.
             let shared = try remove(FileRequest(url))
             let key = cache.fetcher.rules.keyURL(of: url)
-            cache.fetcher.remote?.invalidate([EntryKey(.response(RequestKey(url: key)))], url: key, allOwners: true)
+            cache.fetcher.tier?.invalidate([EntryKey(.response(RequestKey(url: key)))], url: key, allOwners: true)
             let target = RemovalTarget.url(key)
             return try shared + removeMatches(target.matcher, target.places, invalidating: .resource(key))
         case .prefix, .host:
-            return try remove(RemoteInvalidation(target), where: target.matcher, places: target.places)
+            // Before the removal, so that concurrent requests do not use the tier.
+            cache.fetcher.tier?.invalidate(target)
+            return try removeMatches(target.matcher, target.places, invalidating: .everything)
         case .everything:
-            cache.fetcher.remote?.invalidate(.everything)
+            cache.fetcher.tier?.invalidate(.everything)
             return try clear(.everything)
         }
-    }
-
-    /// Removes the entries and partials of matching URLs.
-    ///
-    /// - Parameters:
-    ///   - scope: The scope to invalidate on machines that share the remote store.
-    ///   - places: URLs without a query whose responses to equivalent URLs are removed too (``RemovalTarget/places``).
-    func remove(
-        _ scope: RemoteInvalidation?, where matches: (String) -> Bool, places: [String] = []
-    ) throws(ImageCacheError) -> RemovalResult {
-        // Before the removal, so that concurrent requests do not use the remote store.
-        if let scope { cache.fetcher.remote?.invalidate(scope) }
-        return try removeMatches(matches, places, invalidating: .everything)
     }
 
     private func removeMatches(
@@ -68,7 +57,7 @@ extension BlockingOperations {
         return try translating {
             guard let entry = try store.entry(id) else { return RemovalResult() }
             // Before the removal, as above.
-            cache.fetcher.remote?.invalidate([entry.key], url: entry.url, allOwners: false)
+            cache.fetcher.tier?.invalidate([entry.key], url: entry.url, allOwners: false)
             guard try store.remove(entry, invalidating: entry.key.request.map { EntryKey(.derivedImages($0)) })
             else { return RemovalResult() }
             return RemovalResult(entries: 1, bytes: entry.allocated)
@@ -141,7 +130,7 @@ extension DiskStore {
     ///
     /// - Parameter places: ``RemovalTarget/places``.
     @discardableResult
-    func removeMatches(
+    package func removeMatches(
         _ matches: (String) -> Bool, _ places: [String], invalidating scope: InvalidationScope
     ) throws(StoreError) -> RemovalResult {
         let mayMatch = { (url: String) in

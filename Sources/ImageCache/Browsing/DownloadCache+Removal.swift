@@ -156,7 +156,7 @@ extension RemovalTarget {
     }
 
     /// The URLs without a query whose responses to equivalent URLs are meant, if the target names a query that they may not vary on.
-    var places: [String] {
+    package var places: [String] {
         switch self {
         case .url(let url): [Self.place(of: Self.normalized(url))]
         case .prefix(let prefix) where prefix.utf8.contains(UInt8(ascii: "?")):
@@ -172,5 +172,5 @@ extension RemovalTarget {
     static func normalized(_ url: String) -> String { (try? HTTPURL(url))?.normalized ?? url }
 
     /// The host as it is in stored URLs. A text that is not a host is returned unchanged, and matches nothing.
-    static func normalized(host: String) -> String { HTTPURL.host(host) ?? host }
+    package static func normalized(host: String) -> String { HTTPURL.host(host) ?? host }
 }

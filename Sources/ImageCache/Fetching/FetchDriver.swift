@@ -28,9 +28,9 @@ struct FetchDriver {
     /// The file that was opened or stored last.
     private var file: CachedFile?
 
-    // The result of the shared store, and the state in which the origin is asked.
-    private var remote: RemoteLookupResult?
-    private var fill: FillContext?
+    // The part of the tier in this fetch, if there is one, and its result.
+    private let shared: (any TierFetch)?
+    private var found: TierFinding?
 
     // The response of the origin.
     private var sink: ResponseSink?
@@ -66,10 +66,10 @@ struct FetchDriver {
         self.lookedUp = lookedUp
         isShared = mode == .shared
         isRevalidation = resolved.cacheRequest.policy == .reloadRevalidatingCacheData
+        shared = fetcher.tier?.join(
+            FetchAccess(resolved: resolved, task: task, consumer: consumer, fetcher: fetcher))
         machine = FetchMachine(
-            resolved, for: consumer, mode, by: fetcher.rules,
-            usesRemote: fetcher.remoteSource?.rules.mayUse(resolved) == true, status: status
-        )
+            resolved, for: consumer, mode, by: fetcher.rules, usesRemote: shared?.mayFind == true, status: status)
         began = fetcher.now()
         self.generation = generation ?? fetcher.store.generation(of: resolved.url)
     }
@@ -215,36 +215,25 @@ struct FetchDriver {
 
     private mutating func askRemote() async throws(ImageCacheError) -> FetchEvent {
         announceRunning()
-        guard let source = fetcher.remoteSource else { return .remoteMissed }
-        let found = try await source.find(
-            RemoteLookup(resolved: resolved, generation: generation, task: task, consumer: consumer))
-        (remote, fill) = (found, found.fill)
+        guard let shared else { return .remoteMissed }
+        let found = try await shared.find(in: generation)
+        self.found = found
         if found.entry != nil { return .remoteStored }
-        if found.wasAsked { fetcher.remote?.noteLookUp(found.hasParts) }
+        if found.wasAsked { shared.noteLookUp(found.hasParts) }
         return .remoteMissed
     }
 
-    /// Returns true if the object of the shared store can be used, and counts that.
-    private func noteRemote(_ found: Fetcher.LookupResult) -> Bool {
-        guard let remote else { return false }
+    /// Returns true if the response of the tier can be used, and counts that.
+    private func noteRemote(_ lookup: Fetcher.LookupResult) -> Bool {
+        guard let found else { return false }
         let isHit =
-            switch found {
-            case .hit(let file, _): file.body.entry.id == remote.entry
-            case .miss(let conditional): conditional.candidates.contains { $0.entry.id == remote.entry }
-            case .notCached: remote.hasParts
+            switch lookup {
+            case .hit(let file, _): file.body.entry.id == found.entry
+            case .miss(let conditional): conditional.candidates.contains { $0.entry.id == found.entry }
+            case .notCached: found.hasParts
             }
-        if remote.wasAsked { fetcher.remote?.noteLookUp(isHit) }
+        if found.wasAsked { shared?.noteLookUp(isHit) }
         return isHit
-    }
-
-    /// Shares the origin's response with other machines. If that is not possible, releases the lease.
-    private func share(_ failure: ImageCacheError?) {
-        guard let fill else { return }
-        defer { fetch.shared.withLock { $0.fill = fill.withoutLease } }
-        if let file, fetcher.remoteSource?.share(file, resolved, fetch, fill) == true { return }
-        guard let lease = fill.lease else { return }
-        if file?.source == .network || failure?.code == .notStorable { fetcher.remote?.noteUnshareable(resolved.key) }
-        lease.release()
     }
 
     // MARK: The origin
@@ -253,7 +242,7 @@ struct FetchDriver {
         prepare(attempt)
         let request = OriginRequest(
             resolved: resolved, conditional: conditional, generation: generation, task: task, consumer: consumer,
-            lock: lock, mayReuseBodies: mayReuseBodies, joinsByDigest: joinsByDigest)
+            lock: lock, shared: shared, mayReuseBodies: mayReuseBodies, joinsByDigest: joinsByDigest)
         let sink = try ResponseSink(request, by: fetcher)
         self.sink = sink
         do throws(TransferError) {
@@ -270,10 +259,7 @@ struct FetchDriver {
         case .first:
             announceRunning()
             fetcher.sweeper?.startOnce()
-            let fill = fill ?? FillContext(knowing: fetcher.remote?.knownPosition)
-            self.fill = fill
-            fill.lease?.keep(during: fetch)
-            fetch.shared.withLock { $0.fill = fill }
+            shared?.beginOrigin()
         // Readers of the file may have got blocks that were altered.
         case .repair: fetch.bodyProgress.restart()
         case .fromStart:
@@ -440,7 +426,7 @@ struct FetchDriver {
         case .serveAndRevalidate: fetcher.revalidateInBackground(resolved)
         case .fail(let error): (file, failure) = (nil, error)
         }
-        share(failure)
+        shared?.end(with: file, failure)
         if let file { return file }
         throw failure ?? .withoutResponse(resolved)
     }

@@ -245,8 +245,8 @@ extension Fetcher {
                 && (try? store.isPinned(candidate.entry.key)) == false && store.isCurrent(candidate.generation)
         }
         if gone.isEmpty { return }
-        // Before the removal, so that concurrent requests do not use the remote store.
-        remote?.invalidate([resolved.key], url: resolved.url, allOwners: false)
+        // Before the removal, so that concurrent requests do not use the tier.
+        tier?.invalidate([resolved.key], url: resolved.url, allOwners: false)
         for candidate in gone {
             // A failure only means that a later request learns again that the resource is gone.
             _ = try? store.remove(
@@ -269,7 +269,7 @@ extension Fetcher {
             // A failure of the store is reported by the commit, which fails too.
             hotResponses.forget(url, of: resolved.request.owner)
             let requests = resolved.requestKeys(ofURL: url)
-            remote?.invalidate(
+            tier?.invalidate(
                 requests.map { EntryKey(.response($0)) }, url: rules.keyURL(of: url),
                 allOwners: resolved.namespace != .shared)
             let wasCurrent = store.isCurrent(generation.epoch)

@@ -13,7 +13,7 @@ final class Fetcher: Sendable {
     let now: @Sendable () -> Date
     let sources: Sources
     /// The store that is shared with other machines.
-    let remote: RemoteCache?
+    let tier: (any SharedTier)?
     let revalidatesInBackground: Bool
     let maxVariants: Int
     let sweeper: Sweeper?
@@ -41,20 +41,8 @@ final class Fetcher: Sendable {
         maxVariants = configuration.maxVariants
         revalidatesInBackground = configuration.revalidatesInBackground
         sweeper = configuration.sweepsInBackground ? Sweeper(store: store, executor: executor) : nil
-        remote = configuration.remote.map {
-            RemoteCache(
-                $0, store: store, executor: executor, now: configuration.now, logger: configuration.logger)
-        }
+        tier = configuration.tier?.opened(over: store, for: configuration, on: executor)
         sources = Sources(configuration, store: store, executor: executor)
-    }
-
-    /// The source in front of the origin, if there is a store that is shared with other machines.
-    var remoteSource: RemoteSource? {
-        remote.map { remote in
-            let rules = SharingRules(
-                rules: rules, sharesPrivateResponses: remote.configuration.sharesPrivateResponses)
-            return RemoteSource(remote: remote, rules: rules, fetcher: self)
-        }
     }
 
     // MARK: Fetching
@@ -131,7 +119,7 @@ final class Fetcher: Sendable {
     }
 
     func close(uploadingFor time: Duration) async {
-        await remote?.close(within: time)
+        await tier?.close(within: time)
         await sweeper?.stop()
         await sources.shutDown()
         await rangeFetches.waitUntilClosed()

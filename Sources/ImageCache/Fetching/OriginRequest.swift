@@ -13,6 +13,8 @@ struct OriginRequest: Sendable {
     let consumer: Fetcher.Consumer
     /// The key's lock, if it is held. Released as soon as no other request can use the response.
     let lock: ByteLock?
+    /// The tier's part in the fetch, if there is a tier.
+    let shared: (any TierFetch)?
     /// False after a stored body that was to replace the response turned out to be damaged.
     var mayReuseBodies = true
     /// False after a body that was joined by its digest alone was wrong.
@@ -24,7 +26,7 @@ struct OriginRequest: Sendable {
         let writer = try fetcher.beginBody(key, generation)
         let download = DownloadSink(
             resolved: resolved, rules: fetcher.rules, writer: writer, fetch: fetch,
-            sharing: fetcher.remoteSource?.sharing(of: resolved, under: key, generation.epoch, fetch),
+            sharing: shared?.sharing(under: key, generation.epoch),
             joinsByDigest: joinsByDigest)
         return .init(download: download, writer: writer)
     }

@@ -13,7 +13,7 @@ extension ImagePipeline {
     /// - Returns: The jobs that remain to be rendered.
     func fromRemote(_ jobs: [RenderJob], _ file: CachedFile, _ header: MeasuredHeader) async -> [RenderJob] {
         // Other machines have hardly rendered an original that was just fetched from the origin.
-        guard fetcher.remote != nil, file.source != .network, file.source != .networkResumed else { return jobs }
+        guard fetcher.tier != nil, file.source != .network, file.source != .networkResumed else { return jobs }
         let mayBeShared = jobs.map { job in
             !job.cancellation.isCancelled && mayUseRemote(job, file) && isWithinLimits(job, file, header)
         }
@@ -37,52 +37,46 @@ extension ImagePipeline {
 
     /// Uploads an image that was rendered here, in the background.
     func share(_ image: DerivedImage, _ planned: PlannedJob) {
-        guard let remote = fetcher.remote, case .encoded(let bytes, let format, let width, let height) = image.content,
+        guard let tier = fetcher.tier, case .encoded(let bytes, let format, let width, let height) = image.content,
             mayUseRemote(planned.job, planned.file), let original = Self.sha256(of: planned.file)
         else { return }
         let response = ResponseRecord(url: planned.file.body.entry.url, response: planned.file.response)
         let record = DerivedImageRecord(
             original: 0, width: width, height: height, format: format, damage: image.damage, response: response)
-        let identity = identity(planned.job, planned.file, planned.header, original)
-        remote.upload(RemoteImage(identity, record, bytes), in: image.generation)
+        tier.share(
+            (record, bytes), of: planned.file.body.entry.key, original: original,
+            recipe: planned.job.recipe.text(decoder: planned.header.decoderIdentity), in: image.generation)
     }
 
-    private func identity(
-        _ job: RenderJob, _ file: CachedFile, _ header: ImageHeader, _ original: [UInt8]
-    ) -> RemoteImage.Identity {
-        RemoteImage.Identity(
-            key: file.body.entry.key, original: original, recipe: job.recipe.text(decoder: header.decoderIdentity))
-    }
-
-    /// The image of a job from the remote store, which is then also stored on disk.
+    /// The image of a job from the tier, which is then also stored on disk.
     private func remoteImage(
         _ job: RenderJob, _ file: CachedFile, _ header: ImageHeader, _ original: [UInt8]
     ) async -> DerivedImage? {
-        guard let found = await fetcher.remote?.image(identity(job, file, header, original)),
+        let recipe = job.recipe.text(decoder: header.decoderIdentity)
+        guard let found = await fetcher.tier?.image(of: file.body.entry.key, original: original, recipe: recipe),
             let format = job.recipe.output.format(of: found.bytes),
-            let image = derived(found, format, job, file)
+            let image = derived(found.record, found.bytes, format, job, file)
         else { return nil }
         if job.request.storing != .originalOnly {
             let record = DerivedImageRecord(
                 original: file.body.entry.id, width: found.record.width, height: found.record.height, format: format,
                 damage: found.record.damage,
                 response: ResponseRecord(url: file.body.entry.url, response: file.response))
-            let recipe = job.recipe.text(decoder: header.decoderIdentity)
             _ = await blocking.run { [self] in store(found.bytes, record, recipe, file, image.generation) }
         }
         return image
     }
 
     private func derived(
-        _ found: RemoteImage, _ format: ImageFormat, _ job: RenderJob, _ file: CachedFile
+        _ record: DerivedImageRecord, _ bytes: [UInt8], _ format: ImageFormat, _ job: RenderJob, _ file: CachedFile
     ) -> DerivedImage? {
         if case .encoded(let encoder) = job.recipe.output, encoder.format != format { return nil }
         let time = fetcher.now()
         return DerivedImage(
-            .encoded(found.bytes, format, width: found.record.width, height: found.record.height),
+            .encoded(bytes, format, width: record.width, height: record.height),
             original: file.body.entry.id, generation: file.generation,
             freshUntil: file.freshUntil(time, fetcher.rules, job.request.file.freshnessOverride),
-            response: DerivedImage.Response(file, rules: fetcher.rules, at: time), damage: found.record.damage)
+            response: DerivedImage.Response(file, rules: fetcher.rules, at: time), damage: record.damage)
     }
 
     // MARK: Rules
@@ -92,7 +86,7 @@ extension ImagePipeline {
         guard job.recipe.output != .pixels, !file.body.entry.key.isOfNoVarySearch, job.request.file.policy.mayUseStored,
             let resolved = try? ResolvedRequest(job.request.file, by: fetcher.rules)
         else { return false }
-        return fetcher.remoteSource?.rules.mayShareImages(of: file, resolved) == true
+        return fetcher.tier?.mayShareImages(of: file, resolved) == true
     }
 
     /// True if the limits of the job allow rendering it here, as another machine may have higher limits.

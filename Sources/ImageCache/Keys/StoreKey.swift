@@ -1,5 +1,5 @@
 package import Digests
-import DiskStore
+package import DiskStore
 package import HTTPTypes
 package import TextIdentity
 
@@ -167,7 +167,7 @@ package struct RequestKey: Sendable, Hashable {
     }
 
     /// The keys to remove with the URL: its responses, responses of equivalent URLs, and images made from them.
-    var removedKeys: [EntryKey] { [.response(self), .derivedImages(self), noVarySearch].map { EntryKey($0) } }
+    package var removedKeys: [EntryKey] { [.response(self), .derivedImages(self), noVarySearch].map { EntryKey($0) } }
 
     /// The same request in another namespace.
     func `in`(_ namespace: Namespace) -> RequestKey {

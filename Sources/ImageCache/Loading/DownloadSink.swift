@@ -21,7 +21,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     private let writer: BodyWriter
     private let fetch: Fetch
     /// Uploads the parts of a large body; `nil` if they are not shared.
-    private let sharing: PartSharing?
+    private let sharing: (any TierBody)?
     private var bodyProgress: BodyProgress { fetch.bodyProgress }
 
     /// The response that the writer's bytes belong to; `nil` if there are none, or if they cannot be resumed.
@@ -55,7 +55,7 @@ final class DownloadSink: BodySink, @unchecked Sendable {
     private var announced: Digest?
 
     init(
-        resolved: ResolvedRequest, rules: CacheRules, writer: BodyWriter, fetch: Fetch, sharing: PartSharing? = nil,
+        resolved: ResolvedRequest, rules: CacheRules, writer: BodyWriter, fetch: Fetch, sharing: (any TierBody)? = nil,
         joinsByDigest: Bool = true
     ) {
         self.fetch = fetch
@@ -355,4 +355,9 @@ final class DownloadSink: BodySink, @unchecked Sendable {
         // The only effect of a failure is that bytes are fetched again.
         if keepsPartial || holdsOther { try? writer.keep() } else { try? writer.discard() }
     }
+}
+
+extension BodyPlacement {
+    /// True if held bytes become a part of the body.
+    fileprivate var goesOn: Bool { if case .whole = self { false } else { true } }
 }

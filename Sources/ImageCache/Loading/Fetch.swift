@@ -42,8 +42,6 @@ final class Fetch: Sendable {
     /// The generation after this fetch's own invalidation: see ``invalidateOnce(_:)``.
     private let invalidated = Promise<Generation>()
     private let invalidates = Locked(false)
-    /// The parts of a large body that other machines share.
-    let shared = Locked(SharedParts())
     /// The listeners of all waiting requests to request and response heads.
     let trace = Listeners<String>()
     /// The listeners of all waiting requests to mirror events.

@@ -5,7 +5,7 @@ import TextIdentity
 /// The owner of a request.
 extension ResolvedRequest {
     /// The requests that a response may answer by its key alone, on any machine.
-    enum Audience: Sendable, Hashable {
+    package enum Audience: Sendable, Hashable {
         /// All requests: this one has neither credentials nor an owner, and its key is its URL.
         case everybody
         /// Requests of the owner: the key contains the name that the caller gives, or a fingerprint of all the credentials.
@@ -15,7 +15,7 @@ extension ResolvedRequest {
         case unknown
     }
 
-    var audience: Audience {
+    package var audience: Audience {
         if request.owner != nil { return .owner }
         let transfer = request.transfer
         if request.fields.contains(.cookie) || transfer.cookieFile != nil || transfer.netrc != .off

@@ -1,5 +1,5 @@
 import Digests
-import DiskStore
+package import DiskStore
 import HTTPTypes
 
 extension ResolvedRequest {
@@ -7,7 +7,7 @@ extension ResolvedRequest {
     ///
     /// A partial may contain bytes of several origins if a digest proves the whole body. Then only requests with that digest find it: a request
     /// without the digest would resume it by the validator of one origin.
-    var partialKey: EntryKey {
+    package var partialKey: EntryKey {
         guard isResumable else { return EntryKey(.unresumable(request.method, requestKey)) }
         guard !request.mirrors.isEmpty, request.isIdentifiedByDigest, let digest = request.expectedDigest else {
             return key

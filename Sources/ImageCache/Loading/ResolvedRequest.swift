@@ -1,18 +1,18 @@
 import Digests
-import DiskStore
+package import DiskStore
 import Glibc
-import HTTPCaching
+package import HTTPCaching
 import HTTPSemantics
 import HTTPTypes
 
 /// A request with all values that are derived from it. It is resolved once, and does not change during a fetch.
 ///
 /// A class, because it is passed on at each step: a copy of a value would retain each of its fields.
-final class ResolvedRequest: Sendable {
+package final class ResolvedRequest: Sendable {
     /// The request for the whole representation. For a range, a HEAD or a conditional request, this is the GET that can answer it.
-    let request: FileRequest
+    package let request: FileRequest
     /// The URL that the response is stored under and shown with: normalised, without fragment, userinfo and the parts that the key rules ignore.
-    let url: String
+    package let url: String
     /// ``FileRequest/expectedDigest`` of the request.
     let expectedDigest: Digest?
     /// True if ``url`` is the URL that is requested from the origin. Otherwise requests for other URLs have the same key.
@@ -20,7 +20,7 @@ final class ResolvedRequest: Sendable {
     /// The parts of the request that its keys are made of.
     let requestKey: RequestKey
     /// The key of its response.
-    let key: EntryKey
+    package let key: EntryKey
     /// The request in the shared namespace, where a response to these credentials is stored if all requests may use it; `nil` without credentials,
     /// and for an owner that the caller names.
     let sharedRequestKey: RequestKey?
@@ -28,7 +28,7 @@ final class ResolvedRequest: Sendable {
     let hasUserinfo: Bool
     private let rules: CacheRules
     /// The request for the whole representation, as the caching rules see it.
-    let cacheRequest: CacheRequest
+    package let cacheRequest: CacheRequest
     /// The client's request, as the caching rules see it.
     let clientRequest: CacheRequest
 

@@ -1,8 +1,8 @@
 import FoundationEssentials
-import HTTPCaching
+package import HTTPCaching
 import HTTPSemantics
-import HTTPTypes
-import Transfer
+package import HTTPTypes
+package import Transfer
 
 extension ResponseRecord {
     init(_ head: ResponseHead, answering resolved: ResolvedRequest, rules: CacheRules) {
@@ -14,7 +14,7 @@ extension ResponseRecord {
     }
 
     /// The validator that proves a later response to be of the same representation; `nil` if there is none.
-    var validator: ResumeValidator? { head.resumeValidator }
+    package var validator: ResumeValidator? { head.resumeValidator }
 
     /// The `Last-Modified` date, if it is a strong validator.
     var strongLastModified: String? { head.validators.strongLastModified }
@@ -36,7 +36,7 @@ extension ResponseRecord {
     /// The validator alone is not sufficient: two languages of a page that were saved in the same second have the same `Last-Modified`, and servers
     /// give the plain and the compressed form the same `ETag`. After `Vary: *`, which prevents a comparison, a strong `ETag` is sufficient: it is
     /// unique among all representations of a resource (RFC 9110 section 8.8.3).
-    func mayBeContinued(by fields: HTTPFields, rules: CacheRules) -> Bool {
+    package func mayBeContinued(by fields: HTTPFields, rules: CacheRules) -> Bool {
         rules.variantKey(of: fields, for: response.fields, redirects: response.redirects) == nil
             ? response.fields[.eTag] != nil : rules.isSelected(response, by: fields)
     }
@@ -66,7 +66,7 @@ extension ResponseRecord {
 
 extension CacheRules {
     /// Returns whether a response, as it is or would be stored, may answer other requests.
-    func storability(of response: StoredResponse, to request: CacheRequest) -> Storability {
+    package func storability(of response: StoredResponse, to request: CacheRequest) -> Storability {
         let message = HTTPResponse(status: response.status, headerFields: response.fields)
         return storability(
             of: message, to: request, redirects: response.redirects, receivedAt: response.responseTime)

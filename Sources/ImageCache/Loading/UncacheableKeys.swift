@@ -1,10 +1,10 @@
-import DiskStore
+package import DiskStore
 
 /// Keys whose responses could not be stored or shared lately. Requests for such a key do not wait for each other: each asks the origin. A later
 /// response that is storable, such as one to a request without a cookie, is stored and removes the key.
 ///
 /// A response that could not be stored because of its request's credentials alone says nothing of requests without them.
-struct UncacheableKeys {
+package struct UncacheableKeys {
     private struct Place: Hashable {
         let key: EntryKey
         let hasCredentials: Bool
@@ -16,7 +16,9 @@ struct UncacheableKeys {
     private var ends: [Place: ContinuousClock.Instant] = [:]
 
     /// - Parameter isForCredentials: True if only requests with credentials are affected.
-    mutating func insert(_ key: EntryKey, isForCredentials: Bool = false, now: ContinuousClock.Instant) {
+    package init() {}
+
+    package mutating func insert(_ key: EntryKey, isForCredentials: Bool = false, now: ContinuousClock.Instant) {
         if ends.count >= Self.limit { ends = ends.filter { $0.value > now } }
         if ends.count >= Self.limit { ends.removeAll() }
         ends[Place(key: key, hasCredentials: isForCredentials)] = now + Self.life
@@ -26,7 +28,7 @@ struct UncacheableKeys {
         for hasCredentials in [false, true] { ends[Place(key: key, hasCredentials: hasCredentials)] = nil }
     }
 
-    func contains(_ key: EntryKey, hasCredentials: Bool = false, now: ContinuousClock.Instant) -> Bool {
+    package func contains(_ key: EntryKey, hasCredentials: Bool = false, now: ContinuousClock.Instant) -> Bool {
         if ends.isEmpty { return false }
         func contains(_ hasCredentials: Bool) -> Bool {
             ends[Place(key: key, hasCredentials: hasCredentials)].map { $0 > now } ?? false

@@ -173,7 +173,7 @@ extension Fetcher {
         while true {
             let generation = store.generation(of: resolved.url)
             if let stored = try storedResponse(resolved) { return .stored(stored, generation) }
-            guard byBlocks, remote == nil, let asked = resolved.divisibleRange, attempts > 0 else { return nil }
+            guard byBlocks, tier == nil, let asked = resolved.divisibleRange, attempts > 0 else { return nil }
             switch try await rangeFetches.reader(for: resolved, asked, in: generation, by: self) {
             case .none: return nil
             case .closed: continue

@@ -2,12 +2,12 @@ import DiskStore
 import ImageCodec
 
 /// The metadata of a derived image in the store.
-struct DerivedImageRecord: Sendable {
+package struct DerivedImageRecord: Sendable {
     /// The entry number of the original in the store.
     var original: Int64
     /// In pixels.
-    var width: Int
-    var height: Int
+    package var width: Int
+    package var height: Int
     /// The format of the stored file; nil in records of earlier versions.
     var format: ImageFormat?
     /// The tolerated fault of the original.
@@ -19,7 +19,7 @@ struct DerivedImageRecord: Sendable {
     /// An older version, without format and damage.
     private static let formerVersion: UInt8 = 0x81
 
-    var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         var writer = FieldWriter()
         writer.write(Self.formatVersion)
         writer.write(original)
@@ -35,7 +35,7 @@ struct DerivedImageRecord: Sendable {
     }
 
     /// Returns `nil` for bytes in another format.
-    init?(decoding bytes: [UInt8]) {
+    package init?(decoding bytes: [UInt8]) {
         var reader = FieldReader(bytes)
         guard let version = reader.readByte(), version == Self.formatVersion || version == Self.formerVersion,
             let original = reader.readInt64(),

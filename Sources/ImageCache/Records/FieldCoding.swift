@@ -1,21 +1,23 @@
 import HTTPSemantics
-import HTTPTypes
+package import HTTPTypes
 
 /// The byte format of entry metadata and partial headers in the store: length-prefixed values, little-endian, no padding.
 ///
 /// The reader checks all bounds, because bytes from disk may be damaged.
-struct FieldWriter {
-    private(set) var bytes: [UInt8] = []
+package struct FieldWriter {
+    package private(set) var bytes: [UInt8] = []
 
-    mutating func write(_ value: UInt8) { bytes.append(value) }
+    package init() {}
 
-    mutating func write(_ value: Int64) {
+    package mutating func write(_ value: UInt8) { bytes.append(value) }
+
+    package mutating func write(_ value: Int64) {
         withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
     }
 
-    mutating func write(_ value: Double) { write(Int64(bitPattern: value.bitPattern)) }
+    package mutating func write(_ value: Double) { write(Int64(bitPattern: value.bitPattern)) }
 
-    mutating func write(_ value: String) {
+    package mutating func write(_ value: String) {
         var value = value
         value.withUTF8 { utf8 in
             write(length: utf8.count)
@@ -23,12 +25,12 @@ struct FieldWriter {
         }
     }
 
-    mutating func write(_ value: String?) {
+    package mutating func write(_ value: String?) {
         write(UInt8(value == nil ? 0 : 1))
         if let value { write(value) }
     }
 
-    mutating func write(_ fields: HTTPFields) {
+    package mutating func write(_ fields: HTTPFields) {
         write(length: fields.count)
         for field in fields {
             write(field.name.rawName)
@@ -41,7 +43,7 @@ struct FieldWriter {
     }
 
     /// Lengths are written as LEB128: one byte for nearly every header field.
-    mutating func write(length: Int) {
+    package mutating func write(length: Int) {
         var rest = UInt(length)
         while rest >= 0x80 {
             bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -52,47 +54,47 @@ struct FieldWriter {
 }
 
 /// Reads the format of ``FieldWriter``; every method returns `nil` for invalid bytes.
-struct FieldReader {
+package struct FieldReader {
     private let bytes: [UInt8]
     private var position = 0
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     var isAtEnd: Bool { position == bytes.count }
     /// True if only zeros follow, or nothing.
     var isAtPadding: Bool { bytes[position...].allSatisfy { $0 == 0 } }
     /// The unread bytes.
-    var rest: [UInt8] { Array(bytes[position...]) }
+    package var rest: [UInt8] { Array(bytes[position...]) }
 
-    mutating func readByte() -> UInt8? {
+    package mutating func readByte() -> UInt8? {
         guard position < bytes.count else { return nil }
         defer { position += 1 }
         return bytes[position]
     }
 
-    mutating func readInt64() -> Int64? {
+    package mutating func readInt64() -> Int64? {
         guard bytes.count - position >= 8 else { return nil }
         defer { position += 8 }
         return bytes.withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(fromByteOffset: position, as: Int64.self)) }
     }
 
-    mutating func readDouble() -> Double? { readInt64().map { Double(bitPattern: UInt64(bitPattern: $0)) } }
+    package mutating func readDouble() -> Double? { readInt64().map { Double(bitPattern: UInt64(bitPattern: $0)) } }
 
-    mutating func readString() -> String? {
+    package mutating func readString() -> String? {
         guard let bytes = readBytes() else { return nil }
         // Nearly every text is ASCII, which need not be validated.
         let isASCII = bytes.allSatisfy { $0 < 0x80 }
         return isASCII ? String(decoding: bytes, as: UTF8.self) : String(validating: bytes, as: UTF8.self)
     }
 
-    mutating func readBytes() -> ArraySlice<UInt8>? {
+    package mutating func readBytes() -> ArraySlice<UInt8>? {
         guard let count = readLength(), bytes.count - position >= count else { return nil }
         defer { position += count }
         return bytes[position..<position + count]
     }
 
     /// Reads an optional text: `.some(nil)` if it is absent, `nil` if the bytes are invalid.
-    mutating func readOptionalString() -> String?? {
+    package mutating func readOptionalString() -> String?? {
         switch readByte() {
         case 0: .some(nil)
         case 1: readString().map { .some($0) }
@@ -100,7 +102,7 @@ struct FieldReader {
         }
     }
 
-    mutating func readFields() -> HTTPFields? {
+    package mutating func readFields() -> HTTPFields? {
         guard let count = readLength(), count <= bytes.count - position else { return nil }
         var fields = HTTPFields()
         for _ in 0..<count {
@@ -111,7 +113,7 @@ struct FieldReader {
         return fields
     }
 
-    mutating func readLength() -> Int? {
+    package mutating func readLength() -> Int? {
         var value: UInt = 0
         var shift: UInt = 0
         while let byte = readByte(), shift < 63 {

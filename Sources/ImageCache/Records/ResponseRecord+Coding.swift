@@ -9,7 +9,7 @@ extension ResponseRecord {
     private static let formatVersion: UInt8 = 2
 
     /// The record's bytes. The values of cookies are left out, because they are meant only for the client that received the response.
-    var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         var writer = FieldWriter()
         writer.write(Self.formatVersion)
         writer.write(url)
@@ -32,7 +32,7 @@ extension ResponseRecord {
     }
 
     /// Returns `nil` for bytes that are damaged or of an unknown version.
-    init?(decoding bytes: [UInt8]) {
+    package init?(decoding bytes: [UInt8]) {
         var reader = FieldReader(bytes)
         guard let version = reader.readByte(), (1...Self.formatVersion).contains(version),
             let url = reader.readString(), let finalURL = reader.readString(),

@@ -12,4 +12,9 @@ public struct ResponseRecord: Sendable, Equatable {
 
     /// The URL after redirects.
     public var finalURL: String { response.finalURL }
+
+    package init(url: String, response: StoredResponse) {
+        self.url = url
+        self.response = response
+    }
 }

@@ -1,3 +1,4 @@
+import Fleet
 import FoundationEssentials
 import Glibc
 import ImageCache

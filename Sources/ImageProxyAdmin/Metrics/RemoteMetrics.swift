@@ -1,3 +1,4 @@
+import Fleet
 import ImageCache
 
 /// The metrics of the shared store, for `/metrics`.

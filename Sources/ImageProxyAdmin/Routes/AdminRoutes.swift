@@ -1,3 +1,4 @@
+import Fleet
 import FoundationEssentials
 import HTTPServer
 import HTTPTypes

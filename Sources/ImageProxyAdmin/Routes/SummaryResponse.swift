@@ -1,3 +1,4 @@
+import Fleet
 import FoundationEssentials
 import ImageCache
 import ImageProxy

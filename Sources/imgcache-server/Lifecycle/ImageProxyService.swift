@@ -1,4 +1,5 @@
 import ConcurrencyPrimitives
+import Fleet
 import HTTPServer
 import HTTPTypes
 import ImageCache

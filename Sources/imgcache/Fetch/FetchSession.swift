@@ -1,6 +1,7 @@
 import ConcurrencyPrimitives
 import DiskStore
 import DownloadLists
+import Fleet
 import Glibc
 import HTTPSemantics
 import ImageCache

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Fleet
 import ImageCache
 import Logging
 import Units
