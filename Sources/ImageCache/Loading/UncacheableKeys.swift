@@ -15,9 +15,9 @@ package struct UncacheableKeys {
 
     private var ends: [Place: ContinuousClock.Instant] = [:]
 
-    /// - Parameter isForCredentials: True if only requests with credentials are affected.
     package init() {}
 
+    /// - Parameter isForCredentials: True if only requests with credentials are affected.
     package mutating func insert(_ key: EntryKey, isForCredentials: Bool = false, now: ContinuousClock.Instant) {
         if ends.count >= Self.limit { ends = ends.filter { $0.value > now } }
         if ends.count >= Self.limit { ends.removeAll() }
