@@ -23,6 +23,7 @@ import Testing
         let representation = Representation(seed: 75, size: 50_000)
         let origin = try ScriptedOrigin { _ in Behaviour(representation) }
         let readings = Locked(0)
+        let failure = Locked<String?>(nil)
         var configuration = DownloadCache.Configuration()
         configuration.now = { [other] in
             if readings.withLock({
@@ -30,7 +31,9 @@ import Testing
             }) == moment {
                 let isStored = DispatchSemaphore(value: 0)
                 Task(executorPreference: BlockingExecutor(width: 1)) {
-                    _ = try? await other.file(for: .patient(origin.url()))
+                    do { _ = try await other.file(for: .patient(origin.url())) } catch {
+                        failure.withLock { $0 = "\(error)" }
+                    }
                     isStored.signal()
                 }
                 // When the fetch has the lock, the other one waits for it. On a busy machine it may begin late.
@@ -42,6 +45,7 @@ import Testing
         let file = try await cache.file(for: .patient(origin.url()))
         #expect(representation.content.equalsFile(at: file.path))
         #expect(try await other.file(for: .patient(origin.url())).path == file.path)
-        #expect(origin.requests.count == 1)
+        let requests = origin.requests.map { "\($0.request.method) \($0.status ?? 0) \($0.ending)" }
+        #expect(requests.count == 1, "\(requests); the other process: \(failure.withLock { $0 } ?? "no error")")
     }
 }
